@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use support::{list, text};
 
 /// Metrics that are compared by difference.
-const DIFFERENCES: [&str; 5] = ["loss", "reordered", "duplicates", "retransmits", "cpu_busy"];
+const DIFFERENCES: [&str; 6] =
+    ["loss", "reordered", "duplicates", "retransmits", "cpu_busy", "softirq_core"];
 
 /// Largest relative difference between the two computations of a figure.
 const TOLERANCE: f64 = 1e-6;

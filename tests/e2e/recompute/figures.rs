@@ -89,6 +89,7 @@ pub(crate) fn figure(
                 _ => TrialFigure::Nothing,
             }
         }
+        "softirq_core" => softirqs_of_one_core(trial, clients, from, to),
         "cpu_per_gb" => cpu(trial, &BUSY, clients, from, to, counted("bytes") / 1e9),
         "cpu_per_op" => cpu(trial, &BUSY, clients, from, to, counted("operations") * 1e-6),
         "cycles_per_byte" => executed(trial, clients, from, to, "cycles", counted("bytes")),
@@ -153,6 +154,36 @@ pub(crate) fn cpu(
     let of_core = |core: &Value| -> f64 { kinds.iter().map(|kind| number(core, kind)).sum() };
     let up_to = |sample: &Value| list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9;
     growth(samples, clients, from, to, up_to, unit)
+}
+
+/// Returns the largest share of softirqs in the time of one core, %.
+fn softirqs_of_one_core(
+    trial: &Value,
+    clients: &[Vec<&Value>],
+    from: usize,
+    to: usize,
+) -> TrialFigure {
+    let samples = trial["meanwhile"]["samples"].as_array();
+    let Some(samples) = samples.filter(|samples| !samples.is_empty()) else {
+        return TrialFigure::Nothing;
+    };
+    let mut largest: Option<f64> = None;
+    for core in 0..list(&samples[0], "cores").len() {
+        let time = |kinds: &[&str]| {
+            let up_to = |sample: &Value| {
+                kinds.iter().map(|kind| number(&list(sample, "cores")[core], kind)).sum()
+            };
+            growth(samples, clients, from, to, up_to, 1.0)
+        };
+        let (TrialFigure::Value(softirqs), TrialFigure::Value(all)) =
+            (time(&["softirq", "irq"]), time(&ALL))
+        else {
+            return TrialFigure::Nothing;
+        };
+        let share = if all > 0.0 { 100.0 * softirqs / all } else { 0.0 };
+        largest = Some(largest.map_or(share, |so_far| so_far.max(share)));
+    }
+    largest.map_or(TrialFigure::Nothing, TrialFigure::Value)
 }
 
 /// Returns the hardware counts of a kind over these intervals, per `unit`.

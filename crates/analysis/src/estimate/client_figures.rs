@@ -39,8 +39,8 @@ pub(crate) fn client_figures(
 /// Returns `true` if one of several clients can have a figure of this metric: the machine's CPU time belongs to no
 /// client, and a search has one result.
 fn is_client_metric(metric: &Metric) -> bool {
-    use MetricFormula::{CpuBusy, CpuPer, EventsPer, Search};
-    !matches!(metric.formula(), CpuBusy | CpuPer { .. } | EventsPer(..) | Search(..))
+    use MetricFormula::{CpuBusy, CpuPer, EventsPer, Search, SoftirqCore};
+    !matches!(metric.formula(), CpuBusy | SoftirqCore | CpuPer { .. } | EventsPer(..) | Search(..))
 }
 
 /// Returns the rate that clients share: the primary rate of the workload.
@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn clients_add_up_to_the_aggregate_and_share_as_jain_says() {
-        let plan = workload("s", &[Metric::Throughput, Metric::CpuBusy]);
+        let machine = [Metric::CpuBusy, Metric::SoftirqCore];
+        let plan = workload("s", &[&[Metric::Throughput][..], &machine].concat());
         let found = estimate(&trial_of_clients(&[10, 20, 30]), &plan).unwrap();
         let clients = found.clients.unwrap();
         let value = |figure: &MetricFigure| match figure {
@@ -102,7 +103,8 @@ mod tests {
         }
         let sum: f64 = each.iter().sum();
         assert!((sum - value(&found.figures[&Metric::Throughput])).abs() < 1e-9);
-        assert!(clients.figures.values().all(|one| !one.contains_key(&Metric::CpuBusy)));
+        let has_any = |one: &BTreeMap<Metric, _>| machine.iter().any(|of| one.contains_key(of));
+        assert!(!clients.figures.values().any(has_any), "{machine:?}");
         let (rate, index) = clients.fairness.unwrap();
         assert_eq!(rate, Metric::Throughput);
         assert!((value(&index) - 36.0 / 42.0).abs() < 1e-9);

@@ -1,6 +1,8 @@
 //! Figures of a trial for every metric: over its steady part, and over the whole trial.
 
-use crate::estimate::machine_usage::{busy_and_total_within, hardware_count_within};
+use crate::estimate::machine_usage::{
+    busy_and_total_within, hardware_count_within, softirq_by_core,
+};
 use crate::estimate::metric_figure::MetricFigure;
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
@@ -71,6 +73,11 @@ impl FigureCalculator<'_> {
                 let (busy, all) =
                     busy_and_total_within(&self.trial.meanwhile.samples, self.traffic.span(over)?)?;
                 (all > 0.0).then(|| 100.0 * busy / all)
+            }),
+            MetricFormula::SoftirqCore => self.over_kept_and_whole(|over| {
+                let samples = &self.trial.meanwhile.samples;
+                let shares = softirq_by_core(samples, &self.traffic.span(over)?);
+                shares.into_iter().max_by(f64::total_cmp).map(|share| 100.0 * share)
             }),
             MetricFormula::StatedRate | MetricFormula::StatedMean | MetricFormula::Network(_) => {
                 MetricFigure::Absent
@@ -284,6 +291,32 @@ mod tests {
         trial.meanwhile.samples.clear();
         let found = estimate(&trial, &workload("w", &[Metric::CpuPerGb])).unwrap();
         assert_eq!(found.figures[&Metric::CpuPerGb], MetricFigure::Absent);
+    }
+
+    #[test]
+    fn the_core_with_most_softirqs_is_that_of_the_steady_part() {
+        // The first interval of 100 ms, which is cut, has its softirqs on the first core, the others on the second.
+        let mut trial = trial("bridge", 0, &[1_000; 10]);
+        let sample = |at: u64, softirqs: [u64; 2]| MachineSample {
+            at: Nanos(at * 1_000_000),
+            cores: softirqs
+                .map(|softirq| CpuUse {
+                    softirq: Nanos(softirq * 1_000_000),
+                    idle: Nanos((at - softirq) * 1_000_000),
+                    ..CpuUse::default()
+                })
+                .to_vec(),
+        };
+        trial.meanwhile.samples =
+            vec![sample(0, [0, 0]), sample(100, [100, 0]), sample(1000, [190, 810])];
+        let found = estimate(&trial, &workload("w", &[Metric::SoftirqCore])).unwrap();
+        let MetricFigure::Value { value, uncut } = found.figures[&Metric::SoftirqCore] else {
+            panic!()
+        };
+        assert!((value - 90.0).abs() < 1e-9 && (uncut - 81.0).abs() < 1e-9, "{value} {uncut}");
+        trial.meanwhile.samples.clear();
+        let found = estimate(&trial, &workload("w", &[Metric::SoftirqCore])).unwrap();
+        assert_eq!(found.figures[&Metric::SoftirqCore], MetricFigure::Absent);
     }
 
     #[test]

@@ -16,18 +16,26 @@ pub(crate) struct CpuTimeByKind {
 }
 
 impl CpuTimeByKind {
-    /// Returns the time up to a sample.
-    fn at_sample(sample: &MachineSample) -> Self {
-        let sum = |part: fn(&CpuUse) -> Nanos| {
-            sample.cores.iter().map(|core| part(core).as_secs_f64()).sum::<f64>()
-        };
+    /// Returns the time of one core up to a sample.
+    fn from_core(core: &CpuUse) -> Self {
         Self {
-            user: sum(|core| core.user),
-            system: sum(|core| core.system),
-            softirq: sum(|core| core.softirq),
-            irq: sum(|core| core.irq),
-            idle: sum(|core| core.idle),
+            user: core.user.as_secs_f64(),
+            system: core.system.as_secs_f64(),
+            softirq: core.softirq.as_secs_f64(),
+            irq: core.irq.as_secs_f64(),
+            idle: core.idle.as_secs_f64(),
         }
+    }
+
+    /// Returns the time of all cores up to a sample.
+    fn at_sample(sample: &MachineSample) -> Self {
+        let cores = sample.cores.iter().map(Self::from_core);
+        cores.fold(Self::default(), |sum, core| sum.add_scaled(core, 1.0))
+    }
+
+    /// Returns the time at a share of the way from this time to a later one.
+    fn towards(self, later: Self, share: f64) -> Self {
+        self.add_scaled(later.add_scaled(self, -1.0), share)
     }
 
     /// Returns this time plus `share` times another.
@@ -76,20 +84,20 @@ pub(crate) fn busy_and_total_within(
     cpu_time_within(samples, span).map(|kinds| (kinds.busy(), kinds.total()))
 }
 
-/// Returns the share of each core's time that went to interrupts within a span of a trial, by the samples that lie in
-/// it. The list is empty if fewer than two do.
+/// Returns the share of each core's time that went to softirqs, and to the interrupts that raise them, within a span of
+/// a trial; between two samples it grows linearly. The list is empty if the samples do not cover the span, except for a
+/// tick.
 pub(crate) fn softirq_by_core(samples: &[MachineSample], span: &Range<Nanos>) -> Vec<f64> {
-    let inside =
-        || samples.iter().filter(|sample| span.start <= sample.at && sample.at <= span.end);
-    let (Some(from), Some(to)) = (inside().next(), inside().next_back()) else {
+    let (Some(from), Some(to)) = (cores_at(samples, span.start), cores_at(samples, span.end))
+    else {
         return Vec::new();
     };
-    let seconds = (to.at - from.at).as_secs_f64();
-    if seconds <= 0.0 {
-        return Vec::new();
-    }
-    let busy = |core: &CpuUse| (core.softirq + core.irq).as_secs_f64();
-    to.cores.iter().zip(&from.cores).map(|(to, from)| (busy(to) - busy(from)) / seconds).collect()
+    let share = |(from, to): (CpuTimeByKind, CpuTimeByKind)| {
+        let within = to.add_scaled(from, -1.0);
+        let all = within.total();
+        if all > 0.0 { (within.softirq + within.irq) / all } else { 0.0 }
+    };
+    from.into_iter().zip(to).map(share).collect()
 }
 
 /// Returns the hardware count of one kind within a span of a trial, all cores or agents together.
@@ -109,11 +117,21 @@ pub(crate) fn hardware_count_within(
     (span.start < span.end).then_some(to - from)
 }
 
-/// Returns the CPU time up to a moment.
+/// Returns the CPU time of each core up to a moment.
+fn cores_at(samples: &[MachineSample], moment: Nanos) -> Option<Vec<CpuTimeByKind>> {
+    let (before, after, share) = surrounding_samples(samples, |sample| sample.at, moment)?;
+    let pairs = before.cores.iter().zip(&after.cores);
+    let at_moment = |(before, after): (&CpuUse, &CpuUse)| {
+        CpuTimeByKind::from_core(before).towards(CpuTimeByKind::from_core(after), share)
+    };
+    Some(pairs.map(at_moment).collect())
+}
+
+/// Returns the CPU time of all cores up to a moment.
 fn cpu_time_at(samples: &[MachineSample], moment: Nanos) -> Option<CpuTimeByKind> {
     let (before, after, share) = surrounding_samples(samples, |sample| sample.at, moment)?;
     let here = CpuTimeByKind::at_sample(before);
-    Some(here.add_scaled(CpuTimeByKind::at_sample(after).add_scaled(here, -1.0), share))
+    Some(here.towards(CpuTimeByKind::at_sample(after), share))
 }
 
 /// Returns the two samples around a moment, and its position from the first (0) to the second (1). Returns `None` if
@@ -178,6 +196,34 @@ mod tests {
         );
         assert!(busy_and_total_within(&samples, span(50, 50)).is_none());
         assert!(busy_and_total_within(&[], span(0, 10)).is_none());
+    }
+
+    #[test]
+    fn softirqs_are_a_share_of_each_cores_own_time() {
+        let ms = |n: u64| Nanos(n * 1_000_000);
+        let core = |softirq, irq, steal, idle| CpuUse {
+            softirq: ms(softirq),
+            irq: ms(irq),
+            steal: ms(steal),
+            idle: ms(idle),
+            ..CpuUse::default()
+        };
+        let nothing = core(0, 0, 0, 0);
+        let samples = [
+            MachineSample { at: ms(0), cores: vec![nothing.clone(); 3] },
+            MachineSample {
+                at: ms(100),
+                cores: vec![core(60, 20, 0, 20), core(45, 0, 50, 5), nothing],
+            },
+        ];
+        for (from, to) in [(0, 100), (25, 75)] {
+            let shares = softirq_by_core(&samples, &span(from, to));
+            let near = |share: f64, expected: f64| (share - expected).abs() < 1e-9;
+            assert_eq!(shares.len(), 3);
+            assert!(near(shares[0], 0.8) && near(shares[1], 0.9), "{shares:?}");
+            assert!(near(shares[2], 0.0), "a core without any time has no softirqs");
+        }
+        assert!(softirq_by_core(&samples, &span(0, 150)).is_empty(), "it was not watched");
     }
 
     #[test]

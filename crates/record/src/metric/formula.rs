@@ -93,6 +93,8 @@ pub enum MetricFormula {
     EventsPer(HardwareEvent, TrafficCount),
     /// Busy share of the time of all cores, %.
     CpuBusy,
+    /// Share of softirqs in the time of that core whose share is the largest, %.
+    SoftirqCore,
     /// Rate that only external programs state. Rates of several clients are added.
     StatedRate,
     /// Mean that only external programs state.

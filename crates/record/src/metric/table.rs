@@ -5,7 +5,7 @@
 
 use super::formula::MetricFormula::{
     self, CpuBusy, CpuPer, EventsPer, Jitter, Latency, LossRatio, Network, Rate, Search,
-    ShareOfReceived, StatedMean, StatedRate,
+    ShareOfReceived, SoftirqCore, StatedMean, StatedRate,
 };
 use super::formula::{GIGABITS, HardwareEvent, NetworkPhase, SearchGoal, SearchUnit, TrafficCount};
 use super::latency::{LatencyKind, LatencyStatistic};
@@ -188,6 +188,8 @@ metrics! {
         row("instructions", Lower, 0.05, EventsPer(Instructions, Operations)),
     /// Busy share of the time that all cores had, %. Time taken by the hypervisor (`steal`) is not part of that time.
     CpuBusy "cpu_busy" => row("%", Lower, 0.05, CpuBusy).by_difference(),
+    /// Largest share of softirqs in the time of one core, %: near 100 % if one core receives all packets.
+    SoftirqCore "softirq_core" => row("%", Lower, 0.05, SoftirqCore).by_difference(),
     /// Setup time of the network, until every client has reached its server, ms.
     RaiseMs "raise_ms" => row("ms", Lower, 0.25, Network(SetUp)),
     /// Teardown time of the network, ms.

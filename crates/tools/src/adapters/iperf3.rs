@@ -91,6 +91,7 @@ const TCP_DESCRIPTION: ToolDescription = ToolDescription {
         Metric::Retransmits,
         Metric::CpuPerGb,
         Metric::CpuBusy,
+        Metric::SoftirqCore,
         Metric::CyclesPerByte,
         Metric::InstructionsPerByte,
     ],

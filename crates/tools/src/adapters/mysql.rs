@@ -88,6 +88,8 @@ const DESCRIPTION: ToolDescription = ToolDescription {
         Metric::CpuPerOp,
         Metric::CyclesPerOp,
         Metric::InstructionsPerOp,
+        Metric::CpuBusy,
+        Metric::SoftirqCore,
     ],
     parameters: PARAMETERS,
     port_count: 1,

@@ -31,7 +31,7 @@ impl Workload for Idle {
     }
 
     fn metrics(&self) -> &'static [Metric] {
-        &[Metric::CpuBusy]
+        &[Metric::CpuBusy, Metric::SoftirqCore]
     }
 
     fn port_count(&self) -> usize {

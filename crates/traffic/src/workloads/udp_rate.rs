@@ -58,6 +58,7 @@ impl Workload for UdpRate {
             Metric::CyclesPerPacket,
             Metric::InstructionsPerPacket,
             Metric::CpuBusy,
+            Metric::SoftirqCore,
         ]
     }
 

@@ -23,7 +23,7 @@ use crate::{Error, Parameter, ParameterKind, WorkloadRequest, parameters, worker
 use tare_record::{Metric, Parameters};
 
 /// Metrics of round trips over any transport.
-pub(super) const METRICS: [Metric; 16] = [
+pub(super) const METRICS: [Metric; 17] = [
     Metric::Transactions,
     Metric::LatencyP50,
     Metric::LatencyP90,
@@ -40,6 +40,7 @@ pub(super) const METRICS: [Metric; 16] = [
     Metric::CyclesPerOp,
     Metric::InstructionsPerOp,
     Metric::CpuBusy,
+    Metric::SoftirqCore,
 ];
 
 /// Parameter for the number of transactions of a trial.

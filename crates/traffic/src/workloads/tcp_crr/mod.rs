@@ -55,6 +55,7 @@ impl Workload for TcpCrr {
             Metric::CyclesPerOp,
             Metric::InstructionsPerOp,
             Metric::CpuBusy,
+            Metric::SoftirqCore,
         ]
     }
 

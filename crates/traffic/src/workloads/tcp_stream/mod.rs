@@ -60,6 +60,7 @@ impl Workload for TcpStream {
             Metric::CyclesPerByte,
             Metric::InstructionsPerByte,
             Metric::CpuBusy,
+            Metric::SoftirqCore,
         ]
     }
 
