@@ -210,7 +210,7 @@ mod tests {
         };
         let nothing = core(0, 0, 0, 0);
         let samples = [
-            MachineSample { at: ms(0), cores: vec![nothing.clone(); 3] },
+            MachineSample { at: ms(0), cores: vec![nothing; 3] },
             MachineSample {
                 at: ms(100),
                 cores: vec![core(60, 20, 0, 20), core(45, 0, 50, 5), nothing],
