@@ -123,6 +123,7 @@ pub fn topology(
         routes,
         hops: Vec::new(),
         findings: Vec::new(),
+        inspector: None,
         guard: Box::new(()),
     }
 }

@@ -12,6 +12,7 @@ mod cpu_affinity;
 mod cpu_load;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod inspector;
 mod mss_clamp;
 mod networks;
 mod offload;

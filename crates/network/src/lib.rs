@@ -38,4 +38,4 @@ pub use tare_record::{
     COPIES_CHAIN, CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource,
     NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
 };
-pub use topology::{ClientRoute, CounterWatch, Guard, Topology};
+pub use topology::{ClientRoute, CounterWatch, Guard, NetworkInspector, Topology};

@@ -81,6 +81,7 @@ impl Network for MockNetwork {
             hops: vec![Hop::new(HopKind::Device, self.name, "nowhere")],
             findings: Vec::new(),
             watch: None,
+            inspector: None,
             guard: Box::new(()),
         })
     }

@@ -20,11 +20,13 @@ pub enum NetworkOption {
     Mtu,
     /// Received packets spread over all cores.
     Rps,
+    /// Idle containers beside those that are measured.
+    Idle,
 }
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -32,6 +34,7 @@ impl NetworkOption {
         Self::Untracked,
         Self::Mtu,
         Self::Rps,
+        Self::Idle,
     ];
 
     /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
@@ -40,6 +43,14 @@ impl NetworkOption {
 
     /// Options of a network that tare wires with veth or netkit pairs.
     pub const DEVICE_PAIRS: [Self; 4] = [Self::Rate, Self::Without, Self::Mtu, Self::Rps];
+
+    /// Options of a bridge that tare wires and filters itself.
+    pub const BRIDGE: [Self; 7] =
+        [Self::Plain, Self::Rate, Self::Without, Self::Untracked, Self::Mtu, Self::Rps, Self::Idle];
+
+    /// Options of a bridge without netfilter.
+    pub const PLAIN_BRIDGE: [Self; 5] =
+        [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Idle];
 
     /// Options of a network whose containers have child devices of an uplink.
     pub const UPLINK: [Self; 3] = [Self::Without, Self::Mtu, Self::Rps];
@@ -55,6 +66,7 @@ impl NetworkOption {
             Self::Untracked => "with its netfilter rules, without connection tracking",
             Self::Mtu => "the containers' MTU",
             Self::Rps => "received packets spread over all cores: receive packet steering",
+            Self::Idle => "idle containers on the same bridge, beside those that are measured",
         }
     }
 }
@@ -67,6 +79,7 @@ impl fmt::Display for NetworkOption {
             Self::Untracked => write!(f, "+untracked ({})", self.summary()),
             Self::Rps => write!(f, "+rps ({})", self.summary()),
             Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
+            Self::Idle => write!(f, "+idle=COUNT ({}, for example +idle=998)", self.summary()),
             Self::Rate => write!(f, "+rate=RATE ({}, for example +rate=970mbit)", self.summary()),
             Self::Without => write!(
                 f,
@@ -100,6 +113,8 @@ pub struct NetworkOptions {
     pub mtu: Option<u32>,
     /// Spreads received packets over all cores (`+rps`).
     pub rps: bool,
+    /// Number of idle containers beside those that are measured (`+idle=`). `None` means none.
+    pub idle: Option<u32>,
 }
 
 impl NetworkOptions {
@@ -114,6 +129,7 @@ impl NetworkOptions {
             NetworkOption::Untracked => self.untracked,
             NetworkOption::Mtu => self.mtu.is_some(),
             NetworkOption::Rps => self.rps,
+            NetworkOption::Idle => self.idle.is_some(),
         }
     }
 
@@ -133,6 +149,7 @@ impl fmt::Display for NetworkOptions {
         f.write_str(if self.unconfined { "+unconfined" } else { "" })?;
         f.write_str(if self.untracked { "+untracked" } else { "" })?;
         self.mtu.map_or(Ok(()), |mtu| write!(f, "+mtu={mtu}"))?;
-        f.write_str(if self.rps { "+rps" } else { "" })
+        f.write_str(if self.rps { "+rps" } else { "" })?;
+        self.idle.map_or(Ok(()), |idle| write!(f, "+idle={idle}"))
     }
 }

@@ -9,6 +9,9 @@ use std::str::FromStr;
 /// Range of MTUs in IP (RFC 791), bytes.
 const MTUS: RangeInclusive<u32> = 68..=65_535;
 
+/// Range of the number of idle containers.
+const IDLE: RangeInclusive<u32> = 1..=60_000;
+
 /// Name of a network, with the options that change it. It is always written with its options in the same order, in
 /// whichever order they were read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +59,14 @@ pub enum NetworkSpecError {
         spelled: String,
         /// Text that the user gave as the MTU.
         mtu: String,
+    },
+    /// No network has this number of idle containers.
+    #[error("`{spelled}`: invalid number of idle containers `{idle}`: expected a number from {least} to {most}", least = IDLE.start(), most = IDLE.end())]
+    Idle {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Text that the user gave as the number.
+        idle: String,
     },
     /// There is no such offload.
     #[error("`{spelled}`: {source}")]
@@ -128,6 +139,7 @@ fn parse_option(
         ("rps", None) => set_once("rps", spelled, &mut options.rps),
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
         ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
+        ("idle", Some(idle)) => parse_idle(idle, spelled, options),
         ("without", Some(offload)) => parse_offload(offload, spelled, options),
         _ => {
             let (spelled, option) = (spelled.to_owned(), option.to_owned());
@@ -170,6 +182,19 @@ fn parse_mtu(
     let bytes = mtu.parse().ok().filter(|bytes| MTUS.contains(bytes)).ok_or_else(wrong)?;
     match options.mtu.replace(bytes) {
         Some(_) => Err(repeated_option("mtu", spelled)),
+        None => Ok(()),
+    }
+}
+
+fn parse_idle(
+    idle: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = || NetworkSpecError::Idle { spelled: spelled.to_owned(), idle: idle.to_owned() };
+    let count = idle.parse().ok().filter(|count| IDLE.contains(count)).ok_or_else(wrong)?;
+    match options.idle.replace(count) {
+        Some(_) => Err(repeated_option("idle", spelled)),
         None => Ok(()),
     }
 }
@@ -231,6 +256,13 @@ mod tests {
             ("bridge+mtu=67", "`bridge+mtu=67`: invalid MTU `67`: expected bytes from 68 to 65535"),
             ("bridge+mtu=9000+mtu=1500", "`+mtu` is given twice"),
             ("bridge+rps+rps", "`+rps` is given twice"),
+            ("bridge+idle", "unknown option `+idle`; the options are "),
+            (
+                "bridge+idle=0",
+                "`bridge+idle=0`: invalid number of idle containers `0`: expected a ",
+            ),
+            ("bridge+idle=some", "invalid number of idle containers `some`"),
+            ("bridge+idle=1+idle=2", "`+idle` is given twice"),
             (
                 "bridge+without=lro",
                 "`bridge+without=lro`: unknown offload `lro`: expected one of gro",
@@ -269,13 +301,14 @@ mod tests {
             untracked: bool,
             rps: bool,
             mtu in proptest::option::of(MTUS),
+            idle in proptest::option::of(IDLE),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
         ) {
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
             let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
             let options =
-                NetworkOptions { plain, rate, without, unconfined, untracked, mtu, rps };
+                NetworkOptions { plain, rate, without, unconfined, untracked, mtu, rps, idle };
             let one = NetworkSpec { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));
         }

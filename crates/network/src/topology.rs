@@ -33,6 +33,16 @@ pub trait CounterWatch: Send {
     }
 }
 
+/// Inspector of a network that is set up: it asks the kernel for figures of the network itself.
+pub trait NetworkInspector: Send {
+    /// Returns the number of clients that have a route to an address outside of the network. No packet is sent. Returns
+    /// `None` if the kernel does not answer.
+    fn count_routes_out(&mut self) -> Option<u32>;
+    /// Adds ports to the bridge of the containers until the kernel refuses one, and returns the number of its ports.
+    /// Returns `None` if the containers are on no bridge, or if the kernel refuses for another reason.
+    fn fill_bridge(&mut self) -> Option<u32>;
+}
+
 /// A network that is set up. Dropping it removes all of it.
 pub struct Topology {
     /// Containers of the servers.
@@ -50,6 +60,8 @@ pub struct Topology {
     pub findings: Vec<Finding>,
     /// Reader of the network's counters, if the network has counters.
     pub watch: Option<Box<dyn CounterWatch>>,
+    /// Inspector of the network, if its place has one.
+    pub inspector: Option<Box<dyn NetworkInspector>>,
     /// Guard that keeps the network up. It is declared last, so that the containers are dropped first.
     pub guard: Guard,
 }

@@ -135,6 +135,13 @@ pub enum Finding {
         /// Datagrams or transactions per second offered.
         offered: f64,
     },
+    /// The time of a trial ended it before its number of transactions was reached.
+    CountNotReached {
+        /// Number of transactions requested.
+        asked: u64,
+        /// Number of transactions completed.
+        completed: u64,
+    },
     /// Datagrams arrived at a full socket buffer of the receiver.
     DroppedAtSocket {
         /// Datagrams dropped.

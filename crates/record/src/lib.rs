@@ -52,11 +52,11 @@ pub use interim_analysis::{DecidedNetwork, InterimAnalysis};
 pub use interval::{DatagramCounts, Interval, Series, TcpInfoTotals};
 pub use metric::{
     Better, ComparedBy, GIGABITS, HardwareEvent, LatencyKind, LatencyStatistic, Metric,
-    MetricFormula, NetworkPhase, SearchGoal, SearchUnit, TrafficCount, UnknownMetric,
+    MetricFormula, NetworkFigure, SearchGoal, SearchUnit, TrafficCount, UnknownMetric,
 };
 pub use mtu_fit::MtuFit;
 pub use network_pair::NetworkPair;
-pub use network_turn::NetworkTurn;
+pub use network_turn::{NETWORK_WORKLOAD, NetworkInspection, NetworkTurn};
 pub use offload::{Offload, Offloads, UnknownOffload};
 pub use packet_drops::{COPIES_CHAIN, DropCause, PacketDrops};
 pub use plan::{

@@ -6,7 +6,7 @@ mod latency;
 mod table;
 
 pub use formula::{
-    GIGABITS, HardwareEvent, MetricFormula, NetworkPhase, SearchGoal, SearchUnit, TrafficCount,
+    GIGABITS, HardwareEvent, MetricFormula, NetworkFigure, SearchGoal, SearchUnit, TrafficCount,
 };
 pub use latency::{LatencyKind, LatencyStatistic};
 pub use table::{Better, ComparedBy, Metric};
@@ -93,6 +93,14 @@ impl Metric {
     #[must_use]
     pub fn is_of_network(self) -> bool {
         matches!(self.row().formula, MetricFormula::Network(_))
+    }
+
+    /// Returns true if the metric is a property of the network itself that every run measures, as it costs nothing: the
+    /// duration of a phase. Others are measured only if they are named.
+    #[must_use]
+    pub fn is_network_duration(self) -> bool {
+        let durations = [NetworkFigure::SetUp, NetworkFigure::TearDown];
+        matches!(self.row().formula, MetricFormula::Network(figure) if durations.contains(&figure))
     }
 
     /// Returns true if the metric is computed from hardware counters. Many machines and most hypervisors do not give

@@ -1,8 +1,11 @@
-//! One network's turn in a block, with its setup time and teardown time.
+//! One network's turn in a block, with its setup time, its teardown time, and figures of the network itself.
 
 use crate::{Nanos, Phase, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Name in the place of a workload, for the figures of networks themselves.
+pub const NETWORK_WORKLOAD: &str = "network";
 
 /// Turn of a network in a block: the network is set up, its trials are run, and it is removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,4 +23,19 @@ pub struct NetworkTurn {
     /// Teardown time, ns: until everything that belongs to the network is released and its programs have ended. The
     /// kernel frees devices and namespaces after that, in the background.
     pub removed: Nanos,
+    /// Figures of the network itself that the run asks for.
+    #[serde(flatten)]
+    pub inspection: NetworkInspection,
+}
+
+/// Figures of a network that are taken from the kernel after its trials. A figure is absent if the run does not ask for
+/// it, or if the network has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkInspection {
+    /// Number of clients that have a route to an address outside of the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routes_out: Option<u32>,
+    /// Number of ports of the containers' bridge when the kernel refused one more, or the largest number that is tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bridge_ports: Option<u32>,
 }

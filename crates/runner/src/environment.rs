@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use tare_record::{
-    AgentsCpu, EndCounts, Finding, Hop, HostActivity, Nanos, NetworkEntry, Parameters, RateSearch,
-    Series, Shape, SlicePlan, WorkloadPlan,
+    AgentsCpu, EndCounts, Finding, Hop, HostActivity, Metric, Nanos, NetworkEntry,
+    NetworkInspection, Parameters, RateSearch, Series, Shape, SlicePlan, WorkloadPlan,
 };
 use tare_traffic::TrialOutcome;
 
@@ -50,6 +50,11 @@ pub trait RunningNetwork {
     /// Returns the time that the network took to come up. Returns `None` if that is not known.
     fn setup_time(&self) -> Option<Nanos> {
         None
+    }
+
+    /// Returns the network's own figures for these metrics, after its trials. Without means to inspect it, there are none.
+    fn inspect(&mut self, _metrics: &[Metric]) -> NetworkInspection {
+        NetworkInspection::default()
     }
 
     /// Takes the network down, and returns the time that this took. Returns `None` if that is not known.

@@ -13,8 +13,8 @@ use tare_observe::host_activity::HostActivityMonitor;
 use tare_observe::presence::RunPresence;
 use tare_observe::sliced_activity::SlicedActivityMonitor;
 use tare_record::{
-    Finding, Hop, HostActivity, KernelProgramRuns, NamespaceCounts, Nanos, Shape, SlicePlan,
-    WorkloadPlan,
+    Finding, Hop, HostActivity, KernelProgramRuns, Metric, NamespaceCounts, Nanos,
+    NetworkInspection, Shape, SlicePlan, WorkloadPlan,
 };
 use tare_traffic::{TrialJob, TrialOutcome};
 
@@ -54,6 +54,18 @@ impl RunningNetwork for NetworkUnderTest {
 
     fn setup_time(&self) -> Option<Nanos> {
         Some(self.setup_time)
+    }
+
+    fn inspect(&mut self, metrics: &[Metric]) -> NetworkInspection {
+        let Some(inspector) = &mut self.topology.inspector else {
+            return NetworkInspection::default();
+        };
+        let is_asked = |metric| metrics.contains(&metric);
+        NetworkInspection {
+            routes_out: is_asked(Metric::RoutesOut).then(|| inspector.count_routes_out()).flatten(),
+            // The bridge takes no more containers after this.
+            bridge_ports: is_asked(Metric::BridgePorts).then(|| inspector.fill_bridge()).flatten(),
+        }
     }
 
     fn tear_down(self: Box<Self>) -> Option<Nanos> {

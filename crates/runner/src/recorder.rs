@@ -180,13 +180,15 @@ impl<'a> RunRecorder<'a> {
         Ok(())
     }
 
-    /// Takes a network down, and records how long it took to raise and to remove.
+    /// Takes a network down, and records how long it took to raise and to remove, and the figures of the network itself
+    /// that the plan asks for.
     pub(crate) fn tear_down(
         &mut self,
         block: BlockNumber,
         turn: &PlannedTurn,
-        network: Box<dyn RunningNetwork>,
+        mut network: Box<dyn RunningNetwork>,
     ) -> Result<(), Error> {
+        let inspection = network.inspect(&self.plan.raising);
         let raised = network.setup_time();
         let Some((raised, removed)) = raised.zip(network.tear_down()) else { return Ok(()) };
         let setup = self.setup_of(turn);
@@ -197,6 +199,7 @@ impl<'a> RunRecorder<'a> {
             shape: setup.shape.clone(),
             raised,
             removed,
+            inspection,
         }))?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::sysctl::{Sysctl, SysctlWriter};
 use crate::{parallel, sys};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Mutex, PoisonError};
@@ -79,6 +79,23 @@ impl Namespace {
     /// The kernel does not answer, or not as rtnetlink(7) says.
     pub fn device(&self, name: &str) -> Result<Option<DeviceState>, Error> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).device(name)
+    }
+
+    /// Returns `true` if a packet to the address has a route in the namespace. No packet is sent.
+    ///
+    /// # Errors
+    /// The kernel does not answer, or not as rtnetlink(7) says.
+    pub fn has_route(&self, to: IpAddr) -> Result<bool, Error> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).has_route(to)
+    }
+
+    /// Adds ports to a bridge of the namespace until the kernel refuses one, or until there are `most`. Returns the
+    /// number of ports that the bridge has then.
+    ///
+    /// # Errors
+    /// There is no such bridge, or the kernel refuses for another reason than the number of ports.
+    pub fn fill_bridge(&self, bridge: &str, most: u32) -> Result<u32, Error> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).fill_bridge(bridge, most)
     }
 
     /// Makes the kernel update the link state of these devices now.

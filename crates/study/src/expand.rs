@@ -116,7 +116,10 @@ struct RequestedMetrics {
 fn split_metrics(metrics: Option<Vec<Metric>>) -> RequestedMetrics {
     match metrics {
         None => RequestedMetrics {
-            raising: Metric::ALL.into_iter().filter(|metric| metric.is_of_network()).collect(),
+            raising: Metric::ALL
+                .into_iter()
+                .filter(|metric| metric.is_network_duration())
+                .collect(),
             of_traffic: None,
         },
         Some(metrics) => {

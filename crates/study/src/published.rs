@@ -107,7 +107,7 @@ mod tests {
     use crate::{BUILTIN, builtin_study};
     use std::ops::RangeInclusive;
     use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-    use tare_record::{Metric, Parameters, Plan};
+    use tare_record::{Metric, NETWORK_WORKLOAD, Parameters, Plan};
 
     /// Build that has every network and every workload.
     struct FullCatalogue;
@@ -143,6 +143,9 @@ mod tests {
 
     /// Returns the number of combinations of a plan that a cell describes.
     fn measured(plan: &Plan, cell: &CellPattern) -> usize {
+        if cell.workload == NETWORK_WORKLOAD {
+            return figures_of_network(plan, cell);
+        }
         let label = |network: &usize| plan.networks[*network].label == cell.network;
         let is = |network: usize, workload: usize, shape: usize| {
             let one = &plan.workloads[workload];
@@ -161,6 +164,17 @@ mod tests {
                 (0..plan.shapes.len()).filter(|&shape| is(network, workload, shape)).count()
             })
             .sum()
+    }
+
+    /// Returns the number of shapes in which a plan inspects the network that a cell describes.
+    fn figures_of_network(plan: &Plan, cell: &CellPattern) -> usize {
+        let Some(network) = plan.networks.iter().position(|one| one.label == cell.network) else {
+            return 0;
+        };
+        let is_set_up = |shape: &usize| plan.workloads_of(network, *shape).next().is_some();
+        let shapes = (0..plan.shapes.len()).filter(is_set_up);
+        let described = shapes.filter(|&shape| cell.shape.matches(&plan.shapes[shape])).count();
+        if plan.raising.contains(&cell.metric) { described } else { 0 }
     }
 
     #[test]

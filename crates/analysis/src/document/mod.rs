@@ -4,7 +4,7 @@ pub(crate) mod chart_data;
 pub(crate) mod client_cells;
 pub(crate) mod comparison_drafts;
 pub(crate) mod distribution;
-pub(crate) mod setup_time;
+pub(crate) mod network_figures;
 
 use crate::Error;
 use crate::compare::analysis_history::AnalysisHistory;
@@ -12,7 +12,7 @@ use crate::compare::block_pairs::{is_same_comparison, main_trials, network_pairs
 use crate::compare::cell_draft::CellDraft;
 use crate::compare::ratio_family::adjust_by_family;
 use crate::document::comparison_drafts::draft_comparison;
-use crate::document::setup_time::setup_drafts;
+use crate::document::network_figures::network_drafts;
 use crate::estimate::trial_group::group_trials;
 use crate::explain::order_reversal::{find_reversals, has_core_sweep};
 use crate::replication::compare_with_publication;
@@ -37,7 +37,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
     for together in group_trials(&run.plan, &trials)?.chunk_by(is_same_comparison) {
         all.extend(draft_comparison(&run.plan, together, baseline, history)?);
     }
-    all.extend(setup_drafts(journal, baseline, history));
+    all.extend(network_drafts(journal, baseline, history));
     let adjusted = adjust_p_values(&all);
     let failures = journal.failures();
     let cells: Vec<Cell> =

@@ -158,9 +158,9 @@ pub(crate) fn keep_worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) ->
 
 fn is_same_kind(one: &Finding, other: &Finding) -> bool {
     use Finding::{
-        BusyMachine, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom, OtherRun, OverQuota,
-        PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SecondAttempt, SenderTooSlow,
-        SmallBuffer, Stall, Stolen, Throttled, TimeWaitOverflow,
+        BusyMachine, CountNotReached, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom,
+        OtherRun, OverQuota, PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SecondAttempt,
+        SenderTooSlow, SmallBuffer, Stall, Stolen, Throttled, TimeWaitOverflow,
     };
     match (one, other) {
         (EndsDisagree { .. }, EndsDisagree { .. })
@@ -177,7 +177,8 @@ fn is_same_kind(one: &Finding, other: &Finding) -> bool {
         | (TimeWaitOverflow { .. }, TimeWaitOverflow { .. })
         | (SearchAtSendersLimit { .. }, SearchAtSendersLimit { .. })
         | (SearchUnfinished { .. }, SearchUnfinished { .. })
-        | (SenderTooSlow { .. }, SenderTooSlow { .. }) => true,
+        | (SenderTooSlow { .. }, SenderTooSlow { .. })
+        | (CountNotReached { .. }, CountNotReached { .. }) => true,
         (LowHeadroom { resource: one, .. }, LowHeadroom { resource: other, .. }) => one == other,
         (SmallBuffer { asked: one, .. }, SmallBuffer { asked: other, .. }) => one == other,
         _ => one == other,
@@ -196,6 +197,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::LowHeadroom { used, .. } => *used as f64,
         Finding::SmallBuffer { granted, .. } => -(*granted as f64),
         Finding::SenderTooSlow { asked, offered } => 1.0 - offered / asked,
+        Finding::CountNotReached { completed, .. } => -(*completed as f64),
         Finding::DroppedAtSocket { dropped, of } => *dropped as f64 / (*of).max(1) as f64,
         Finding::Throttled { times } | Finding::PortsExhausted { times } => *times as f64,
         Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,

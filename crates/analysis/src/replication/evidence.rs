@@ -24,7 +24,12 @@ pub(super) struct Observation {
 /// Formats an observation: `0.81 × that of host (0.79 to 0.83)`.
 pub(super) fn observation(observed: &Observation, result: ConclusionResult) -> String {
     let Observation { value, unit, ends: [low, high], n, reference } = observed;
-    let range = if *n <= TOO_FEW_BLOCKS && result == ConclusionResult::Undecidable {
+    // A count that is the same in every block is known exactly.
+    let is_exact = low == high && value.fract() == 0.0;
+    let rounded = |value: f64| if is_exact { value.to_string() } else { rounded(value) };
+    let range = if is_exact {
+        format!("in each of {n} blocks")
+    } else if *n <= TOO_FEW_BLOCKS && result == ConclusionResult::Undecidable {
         format!("{n} blocks: no interval")
     } else {
         format!("{} to {}", rounded(*low), rounded(*high))
@@ -42,6 +47,7 @@ pub(super) fn observation(observed: &Observation, result: ConclusionResult) -> S
 
 /// Formats what a test claims: `more than 0.9 ×`, `the same within 5 %`.
 pub(super) fn claim(test: &ConclusionTest, margin: f64, metric: Metric) -> String {
+    let is_exact = margin == 0.0;
     let margin = match metric.compared_by() {
         ComparedBy::Ratio => format!("{} %", rounded(margin * 100.0)),
         ComparedBy::Difference => format!("{} points", rounded(margin)),
@@ -57,6 +63,7 @@ pub(super) fn claim(test: &ConclusionTest, margin: f64, metric: Metric) -> Strin
         (CellRelation::Above, None) => "more".to_owned(),
         (CellRelation::Below, Some(border)) => format!("less than {border}"),
         (CellRelation::Below, None) => "less".to_owned(),
+        (CellRelation::Within, Some(border)) if is_exact => format!("exactly {border}"),
         (CellRelation::Within, Some(border)) => format!("{border}, within {margin}"),
         (CellRelation::Within, None) => format!("the same, within {margin}"),
     }
@@ -132,22 +139,40 @@ mod tests {
     }
 
     #[test]
+    fn a_count_that_never_differs_is_exact() {
+        let ports = observed(1023.0, [1023.0, 1023.0], 5, "1/s");
+        assert_eq!(observation(&ports, ConclusionResult::Holds), "1023 1/s (in each of 5 blocks)");
+        let test = ConclusionTest {
+            left: cell("veth", 1),
+            is: CellRelation::Within,
+            right: None,
+            times: None,
+            value: Some(0.0),
+            margin: Some(0.0),
+        };
+        assert_eq!(claim(&test, 0.0, Metric::RoutesOut), "exactly 0");
+    }
+
+    #[test]
     fn two_blocks_that_decide_nothing_have_no_interval() {
         let ratio = observed(1.5, [0.4, 5.9], 2, "×");
         let words = observation(&ratio, ConclusionResult::Undecidable);
         assert_eq!(words, "1.5 × that of host (2 blocks: no interval)");
     }
 
-    #[test]
-    fn a_reference_is_named_by_what_differs() {
-        let cell = |network: &str, clients| CellPattern {
+    fn cell(network: &str, clients: u32) -> CellPattern {
+        CellPattern {
             network: network.to_owned(),
             workload: "iperf".to_owned(),
             metric: Metric::Throughput,
             shape: ShapePattern { nodes: Some(1), clients: Some(clients), ..Default::default() },
             parameters: Default::default(),
             per: Default::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_reference_is_named_by_what_differs() {
         assert_eq!(describe_cell(&cell("ovs", 4)), "ovs iperf throughput (nodes=1, clients=4)");
         assert_eq!(describe_difference(&cell("ovs", 1), &cell("ovs", 4)), "ovs (clients=1)");
         assert_eq!(describe_difference(&cell("link", 4), &cell("ovs", 4)), "link");

@@ -176,6 +176,7 @@ pub fn build_topology(
         hops,
         findings: Vec::new(),
         watch: Some(Box::new(watch)),
+        inspector: None,
         guard,
     }
 }

@@ -17,6 +17,7 @@ mod weave;
 
 use crate::build::build;
 use crate::counters::NetworkCounters;
+use crate::inspector::LabInspector;
 use crate::plan::layout::{Layout, Waypoint};
 use crate::plan::network_options;
 use crate::plan::underlay::{link_requirements, parse_link};
@@ -252,6 +253,7 @@ impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
                 .chain(stand_in_finding(&layout))
                 .collect(),
             watch: Some(Box::new(NetworkCounters::start(sandbox, &layout, &spaces, &programs))),
+            inspector: Some(Box::new(LabInspector::new(&layout, &spaces))),
             routes: layout.routes,
             // Programs are dropped before the namespaces that they run in.
             guard: Box::new((burners, programs, spaces)),

@@ -135,6 +135,15 @@ impl DockerBridge {
             .with_remedy("use fewer containers, or bridge-plain, which has several bridges"))
     }
 
+    /// Refuses more containers than the network of the bridge has addresses.
+    pub(crate) fn check_addresses(name: &str, containers: u32) -> Result<(), Error> {
+        if containers <= Self::MOST {
+            return Ok(());
+        }
+        let why = format!("at most {} containers are supported", Self::MOST);
+        Err(Error::new(format!("lay out {name}"), why).with_remedy("use fewer containers"))
+    }
+
     /// Adds further bridges, each joined to the first by a veth pair, until this many containers have ports.
     pub(crate) fn add_bridges(&mut self, wiring: &mut Wiring, containers: u32) {
         while u32::from(self.ports()) < containers {

@@ -21,6 +21,7 @@ mod daemons;
 mod encapsulation;
 mod exec;
 mod harness;
+mod inspection;
 mod leftovers;
 mod links;
 mod many_containers;
@@ -45,6 +46,7 @@ fn all() -> Vec<Case> {
         daemons::all(),
         exec::all(),
         control_groups::all(),
+        inspection::all(),
         leftovers::all(),
         links::all(),
         mtu::all(),

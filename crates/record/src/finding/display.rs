@@ -118,6 +118,10 @@ impl fmt::Display for Finding {
                 f,
                 "the sender could not keep up with the requested rate: {offered:.0}/s offered of {asked:.0}/s requested"
             ),
+            Self::CountNotReached { asked, completed } => write!(
+                f,
+                "a trial ended by its time after {completed} of {asked} requested transactions: use a longer --duration or a smaller --count"
+            ),
             Self::DroppedAtSocket { dropped, of } => write!(
                 f,
                 "{dropped} of {of} datagrams were lost in the receiver's full socket buffer, not in the network"

@@ -53,13 +53,17 @@ pub enum SearchUnit {
     Datagrams,
 }
 
-/// Phase of a network's life.
+/// Figure of a network itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetworkPhase {
-    /// Setup, until every client has reached its server.
+pub enum NetworkFigure {
+    /// Duration of the setup, until every client has reached its server, ms.
     SetUp,
-    /// Teardown.
+    /// Duration of the teardown, ms.
     TearDown,
+    /// Share of the clients with a route to an address outside of the network, %.
+    RoutesOut,
+    /// Number of ports that the network's bridge takes.
+    BridgePorts,
 }
 
 /// Formula of a metric.
@@ -99,6 +103,6 @@ pub enum MetricFormula {
     StatedRate,
     /// Mean that only external programs state.
     StatedMean,
-    /// Duration of a phase of the network, ms: a property of the network, whatever the workload.
-    Network(NetworkPhase),
+    /// Figure of the network itself, whatever the workload.
+    Network(NetworkFigure),
 }

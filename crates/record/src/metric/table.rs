@@ -7,7 +7,9 @@ use super::formula::MetricFormula::{
     self, CpuBusy, CpuPer, EventsPer, Jitter, Latency, LossRatio, Network, Rate, Search,
     ShareOfReceived, SoftirqCore, StatedMean, StatedRate,
 };
-use super::formula::{GIGABITS, HardwareEvent, NetworkPhase, SearchGoal, SearchUnit, TrafficCount};
+use super::formula::{
+    GIGABITS, HardwareEvent, NetworkFigure, SearchGoal, SearchUnit, TrafficCount,
+};
 use super::latency::{LatencyKind, LatencyStatistic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,7 +93,7 @@ macro_rules! metrics {
             use HardwareEvent::{Cycles, Instructions};
             use LatencyKind::{Connect, OneWay, RoundTrip};
             use LatencyStatistic::{Max, Quantile};
-            use NetworkPhase::{SetUp, TearDown};
+            use NetworkFigure::{BridgePorts, RoutesOut, SetUp, TearDown};
             use SearchGoal::{NoLoss, PartialLoss};
             use SearchUnit::{Datagrams, Payload};
             use TrafficCount::{Bytes, Duplicates, Offered, Operations, Received, Reordered, Retransmits};
@@ -194,4 +196,8 @@ metrics! {
     RaiseMs "raise_ms" => row("ms", Lower, 0.25, Network(SetUp)),
     /// Teardown time of the network, ms.
     RemoveMs "remove_ms" => row("ms", Lower, 0.25, Network(TearDown)),
+    /// Clients that have a route to an address outside of the network, % of all. No packet is sent.
+    RoutesOut "routes_out" => row("%", Higher, 0.05, Network(RoutesOut)).by_difference(),
+    /// Ports that the bridge of the containers has when the kernel refuses one more; up to 2,048 are tried.
+    BridgePorts "bridge_ports" => row("ports", Higher, 0.02, Network(BridgePorts)),
 }

@@ -1,6 +1,6 @@
 //! Words for metrics: nouns of what a network costs, and verbs of what it carries.
 
-use tare_record::{ComparedBy, Metric, MetricFormula};
+use tare_record::{ComparedBy, Metric, MetricFormula, NetworkFigure};
 
 /// Group of metrics that sentences speak of in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +41,12 @@ pub(crate) const EFFORTS: [Metric; 2] = [Metric::CpuPerGb, Metric::CpuPerOp];
 
 /// Returns the group of a metric.
 pub(crate) fn kind(metric: Metric) -> MetricKind {
-    use MetricFormula::{CpuPer, EventsPer, Rate, Search, StatedRate};
+    use MetricFormula::{CpuPer, EventsPer, Network, Rate, Search, StatedRate};
     match (metric.compared_by(), metric.formula()) {
         (ComparedBy::Difference, _) => MetricKind::Share,
         (ComparedBy::Ratio, CpuPer { .. } | EventsPer(..)) => MetricKind::Effort,
         (ComparedBy::Ratio, Rate { .. } | Search(..) | StatedRate) => MetricKind::Rate,
+        (ComparedBy::Ratio, Network(NetworkFigure::BridgePorts)) => MetricKind::Rate,
         (ComparedBy::Ratio, _) => MetricKind::Time,
     }
 }
@@ -78,6 +79,8 @@ pub(crate) fn noun(metric: Metric, workload: &str) -> String {
         Metric::SoftirqCore => "the softirq time of one core",
         Metric::RaiseMs => "the time to set the network up",
         Metric::RemoveMs => "the time to tear the network down",
+        Metric::RoutesOut => "clients with a route out of the network",
+        Metric::BridgePorts => "the ports of the bridge",
         other => other.name(),
     };
     fixed.to_owned()
@@ -100,6 +103,8 @@ pub(crate) fn performance(metric: Metric, workload: &str) -> (&'static str, Stri
         Metric::SoftirqCore => ("keeps", "% of one core in softirqs".to_owned()),
         Metric::RaiseMs => ("takes", "ms to be set up".to_owned()),
         Metric::RemoveMs => ("takes", "ms to be torn down".to_owned()),
+        Metric::RoutesOut => ("gives", "% of its clients a route out".to_owned()),
+        Metric::BridgePorts => ("takes", "ports on its bridge".to_owned()),
         _ => ("takes", format!("{} for {}", metric.unit(), noun(metric, workload))),
     }
 }

@@ -200,6 +200,9 @@ fn severity(finding: &Finding) -> f64 {
         Finding::SmallBuffer { asked, granted } => -share(*granted as f64, *asked as f64),
         Finding::Stall { longest } => longest.as_secs_f64(),
         Finding::SenderTooSlow { asked, offered } => 1.0 - share(*offered, *asked),
+        Finding::CountNotReached { asked, completed } => {
+            1.0 - share(*completed as f64, *asked as f64)
+        }
         Finding::DroppedAtSocket { dropped, of } => share(*dropped as f64, *of as f64),
         Finding::LossPlaced { lost, of, .. } => share(*lost as f64, *of as f64),
         Finding::Retransmitted { segments, of, .. } => share(*segments as f64, *of as f64),

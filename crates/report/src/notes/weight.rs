@@ -38,6 +38,7 @@ impl Weight {
             | Finding::NotPinned { .. }
             | Finding::SmallBuffer { .. }
             | Finding::SenderTooSlow { .. }
+            | Finding::CountNotReached { .. }
             | Finding::OffloadsKept { .. }
             | Finding::WorkloadSkipped { .. }
             | Finding::StandIn { .. }

@@ -281,3 +281,6 @@ fn order(table: &str, workload: &str, ranks: &[RankAgreement]) -> Option<String>
         ))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,7 +91,7 @@ impl NetlinkSocket {
     }
 
     /// Requests a list, and passes each message of it to `each`.
-    fn dump(
+    pub(super) fn dump(
         &mut self,
         what: RouteNetlinkMessage,
         mut each: impl FnMut(RouteNetlinkMessage),

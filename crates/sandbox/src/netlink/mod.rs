@@ -4,6 +4,7 @@
 //! reports the first that the kernel refused. Devices are created with an index that the caller chose, so that later
 //! requests can name them without a query.
 
+mod bridge_ports;
 mod dump;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
@@ -11,6 +12,7 @@ mod link;
 mod mac_address;
 pub(crate) mod raw;
 mod request;
+mod route_lookup;
 mod socket;
 
 pub use dump::{DeviceStats, QdiscStats};

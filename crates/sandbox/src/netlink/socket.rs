@@ -22,6 +22,8 @@ const WHAT: &str = "read the kernel's netlink reply";
 /// Network device, as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceState {
+    /// Index of the device in its namespace.
+    pub index: u32,
     /// Name of the device.
     pub name: String,
     /// Kind of the device.
@@ -120,16 +122,37 @@ impl NetlinkSocket {
 
     /// Requests a device, and reads the answers up to the acknowledgement.
     fn ask(&mut self, link: LinkMessage) -> io::Result<Option<DeviceState>> {
-        self.send(RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST | NLM_F_ACK)?;
-
         let mut device = None;
+        self.exchange(RouteNetlinkMessage::GetLink(link), 0, |answer| {
+            if let RouteNetlinkMessage::NewLink(link) = answer {
+                device = Some(device_state(&link));
+            }
+        })?;
+        Ok(device)
+    }
+
+    /// Sends one message with these `NLM_F_*` flags, and reads the answers up to the acknowledgement.
+    pub(super) fn acknowledged(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<()> {
+        self.exchange(message, flags, |_| {})
+    }
+
+    /// Sends one message with these `NLM_F_*` flags. Passes each answer to `each`, up to the acknowledgement.
+    fn exchange(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+        mut each: impl FnMut(RouteNetlinkMessage),
+    ) -> io::Result<()> {
+        self.send(message, NLM_F_REQUEST | NLM_F_ACK | flags)?;
         let mut end = None;
         while end.is_none() {
             self.receive(|message| {
                 match message.payload {
-                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                        device = Some(device_state(&link));
-                    }
+                    NetlinkPayload::InnerMessage(answer) => each(answer),
                     NetlinkPayload::Error(answer) => end = Some(parse_ack(&answer)),
                     _ => {}
                 }
@@ -137,7 +160,7 @@ impl NetlinkSocket {
             })
             .map_err(io::Error::other)?;
         }
-        end.unwrap_or(Ok(())).map(|()| device)
+        end.unwrap_or(Ok(()))
     }
 
     /// Sends one message with these `NLM_F_*` flags.
@@ -206,6 +229,7 @@ pub(super) fn parse_messages(
 
 pub(super) fn device_state(link: &LinkMessage) -> DeviceState {
     let mut device = DeviceState {
+        index: link.header.index,
         name: String::new(),
         kind: HopKind::Device,
         mtu: 0,

@@ -85,6 +85,9 @@ impl OptionEntry {
             NetworkOption::Unconfined => ("+unconfined", None),
             NetworkOption::Untracked => ("+untracked", None),
             NetworkOption::Rps => ("+rps", None),
+            NetworkOption::Idle => {
+                ("+idle=", Some("a number of containers, 1 to 60000".to_owned()))
+            }
             NetworkOption::Mtu => ("+mtu=", Some("bytes, 68 to 65535".to_owned())),
         };
         let summary = option.summary().to_owned();

@@ -2,6 +2,7 @@
 
 use crate::catalogue::build_catalogue_with;
 use crate::commands::page;
+use crate::commands::resource_demand::plan_demand;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::output;
@@ -11,17 +12,14 @@ use crate::signals::StopRequest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tare_agent::AgentSession;
-use tare_observe::headroom::{LimitPolicy, ResourceDemand};
+use tare_observe::headroom::LimitPolicy;
 use tare_observe::limits::RunCgroup;
 use tare_observe::presence::RunPresence;
 use tare_observe::{environment, headroom};
 use tare_record::journal::{
     FORMAT, Journal, JournalWriter, LockedJournal, Record, RecordSink as _, RunHeader,
 };
-use tare_record::{
-    Document, Environment, Family, Finding, Plan, Shape, SkippedNetwork, StoppedBy, WorkloadPlan,
-};
+use tare_record::{Document, Environment, Finding, Plan, SkippedNetwork, StoppedBy, WorkloadPlan};
 use tare_report::{NoteExtent, Style};
 use tare_runner::network_environment::NetworkEnvironment;
 use tare_runner::{StartPoint, run_plan};
@@ -208,11 +206,7 @@ pub(crate) fn check_host(
     let (presence, others) = RunPresence::announce();
     headroom::raise_open_files_limit();
     let mut findings = plan.findings.clone();
-    // Woven networks are up at once.
-    let is_woven = plan.workloads.iter().any(|workload| workload.slices.is_some());
-    let at_once = if is_woven { u32::try_from(plan.networks.len()).unwrap_or(u32::MAX) } else { 1 };
-    let demand = resource_demand(&plan.shapes).of_networks(at_once);
-    findings.extend(headroom::check(&demand, care)?);
+    findings.extend(headroom::check(&plan_demand(plan), care)?);
     if others > 0 {
         findings.push(Finding::OtherRun { others });
     }
@@ -222,26 +216,6 @@ pub(crate) fn check_host(
         output::print_status(&format!("tare: warning: {finding}"));
     }
     Ok((presence, findings))
-}
-
-/// Returns the largest resource demand of any of these shapes.
-pub(crate) fn resource_demand(shapes: &[Shape]) -> ResourceDemand {
-    let containers = |shape: &Shape| shape.servers.saturating_add(shape.clients);
-    let ipv6 = shapes.iter().filter(|shape| shape.family == Family::Ipv6).map(containers);
-    let clients = |shape: &Shape| shape.clients.saturating_mul(shape.processes);
-    let agents = |shape: &Shape| {
-        let members = shape.servers.saturating_add(clients(shape)) as usize;
-        u32::try_from(AgentSession::agent_count(members)).unwrap_or(u32::MAX)
-    };
-    let greatest =
-        |count: &dyn Fn(&Shape) -> u32| shapes.iter().map(count).max().unwrap_or_default();
-    ResourceDemand {
-        containers: greatest(&containers),
-        ipv6_containers: ipv6.max().unwrap_or_default(),
-        agents: greatest(&agents),
-        clients: greatest(&clients),
-        flows: greatest(&|shape| clients(shape).saturating_mul(shape.flows)),
-    }
 }
 
 /// Enters the lab, with resource limits if they can be set; otherwise `tare doctor` reports the reason.

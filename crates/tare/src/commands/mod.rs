@@ -24,3 +24,4 @@ pub(crate) mod up;
 mod altered_journals;
 mod measure;
 mod page;
+mod resource_demand;

@@ -2,7 +2,8 @@
 
 use crate::catalogue::{self, BuildCatalogue, build_catalogue_with};
 use crate::cli::{ShapeArguments, UpArguments};
-use crate::commands::measure::{limit_policy, resource_demand, with_remedy};
+use crate::commands::measure::{limit_policy, with_remedy};
+use crate::commands::resource_demand::network_demand;
 use crate::commands::show;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
@@ -76,10 +77,7 @@ fn check_room(
         .check_capacity(shape, &site)
         .map_err(with_remedy)?;
     headroom::raise_open_files_limit();
-    let narrow = headroom::check(
-        &resource_demand(std::slice::from_ref(shape)),
-        limit_policy(arguments.force),
-    )?;
+    let narrow = headroom::check(&network_demand(spelled, shape), limit_policy(arguments.force))?;
     narrow
         .iter()
         .for_each(|finding| crate::output::print_status(&format!("tare: warning: {finding}")));

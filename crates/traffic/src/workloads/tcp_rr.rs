@@ -290,6 +290,16 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_transactions_that_time_cuts_short_is_said() {
+        let asked = 1_000_000_u64;
+        let (report, _) = against(Duration::from_millis(1), &[("count", asked.into())]);
+        let completed = report.ends.completed;
+        assert!(completed < asked);
+        let expected = Finding::CountNotReached { asked, completed };
+        assert!(report.findings.contains(&expected), "{:?}", report.findings);
+    }
+
+    #[test]
     fn a_server_that_goes_away_breaks_the_flow() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let task = crate::TrialTask::for_test("tcp-rr", vec![listener.local_addr().unwrap()]);

@@ -6,6 +6,7 @@
 
 use crate::build::build;
 use crate::counters::NetworkCounters;
+use crate::inspector::LabInspector;
 use crate::networks::built_network::BuiltNetwork;
 use crate::networks::hops;
 use crate::offload;
@@ -115,6 +116,7 @@ impl BuiltNamespaces {
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
             watch: Some(Box::new(NetworkCounters::start(&sandbox, &layout, &spaces, &programs))),
+            inspector: Some(Box::new(LabInspector::new(&layout, &spaces))),
             routes: layout.routes,
             guard: Box::new((guard, programs, spaces)),
         })

@@ -36,7 +36,7 @@ impl LabNetworkDefinition for DockerBridgeNetwork {
             summary: "two containers on a bridge, with Docker's netfilter rules",
             stands_for: "Docker's default network, docker0",
             source: "moby, integration/network/bridge/iptablesdoc",
-            options: &NetworkOption::WIRED,
+            options: &NetworkOption::BRIDGE,
         }
     }
 

@@ -24,7 +24,7 @@ impl LabNetworkDefinition for PlainBridgeNetwork {
             summary: "two containers on a bridge, without netfilter; beyond 1,023 of them on several bridges",
             stands_for: "dockerd --iptables=false --ip6tables=false, br_netfilter off",
             source: "https://docs.docker.com/engine/network/packet-filtering-firewalls/",
-            options: &NetworkOption::DEVICE_PAIRS,
+            options: &NetworkOption::PLAIN_BRIDGE,
         }
     }
 
@@ -68,11 +68,17 @@ pub(crate) fn layout_on_bridge(
     sysctls: &[Sysctl],
 ) -> Result<BridgeLayout, Error> {
     // The networks that extend this layout have rules or devices for one bridge only.
-    DockerBridge::check_ports(name, shape.servers.saturating_add(shape.clients))?;
+    DockerBridge::check_ports(name, container_count(shape, site))?;
     layout_on_bridges(name, shape, site, sysctls)
 }
 
-/// Lays out servers and clients on as many bridges as their ports need.
+/// Returns the number of containers on the bridge: servers, clients and idle ones.
+fn container_count(shape: &Shape, site: &NetworkParameters) -> u32 {
+    let measured = shape.servers.saturating_add(shape.clients);
+    measured.saturating_add(site.options.idle.unwrap_or_default())
+}
+
+/// Lays out servers, clients and idle containers on as many bridges as their ports need.
 fn layout_on_bridges(
     name: &str,
     shape: &Shape,
@@ -80,10 +86,12 @@ fn layout_on_bridges(
     sysctls: &[Sysctl],
 ) -> Result<BridgeLayout, Error> {
     check_one_node(name, shape)?;
+    let containers = container_count(shape, site);
+    DockerBridge::check_addresses(name, containers)?;
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let node = add_nodes(&mut wiring, 1, sysctls)[0];
     let mut bridge = DockerBridge::add(&mut wiring, node, site.options.rate);
-    bridge.add_bridges(&mut wiring, shape.servers + shape.clients);
+    bridge.add_bridges(&mut wiring, containers);
     let mut plug = |role: &str, count: u32| -> Vec<BridgedContainer> {
         (0..count)
             .map(|index| {
@@ -95,6 +103,7 @@ fn layout_on_bridges(
     };
     let servers = plug("server", shape.servers);
     let clients = plug("client", shape.clients);
+    plug("idle", site.options.idle.unwrap_or_default());
     bridge.add_fdb_entries(&mut wiring, &servers);
     for (index, client) in clients.iter().enumerate() {
         let server = servers[server_of(index, shape)];

@@ -4,8 +4,8 @@ use super::*;
 use tare_record::journal::{FORMAT, RunHeader};
 use tare_record::{
     AblationFactor, AgentsCpu, CellPattern, EndCounts, EngineDescription, Environment,
-    HostActivity, HostDevice, Nanos, NetworkFailure, NetworkTurn, Parameters, Phase, Plan,
-    Publication, Shape, Trial,
+    HostActivity, HostDevice, Nanos, NetworkFailure, NetworkInspection, NetworkTurn, Parameters,
+    Phase, Plan, Publication, Shape, Trial,
 };
 
 /// Returns a plan of two networks with paths, one of them with a label and a variant.
@@ -95,6 +95,7 @@ fn journal() -> Journal {
         shape: Shape::default(),
         raised: Nanos(1),
         removed: Nanos(1),
+        inspection: NetworkInspection::default(),
     };
     let failure = NetworkFailure {
         network: "cni:y.conflist+plain".to_owned(),

@@ -1,7 +1,7 @@
 //! Client: its requesting threads through a trial in one piece, or through slices, and its report.
 
 use super::requester::Requester;
-use super::requester_log::{RequesterLog, ThreadShare, find_shortfall};
+use super::requester_log::{RequesterLog, ThreadShare, find_early_end, find_shortfall};
 use super::{MessageSizes, MessageTransport};
 use crate::event_loop::SharedDeadline;
 use crate::latency::set_round_trips;
@@ -57,6 +57,8 @@ impl<W: MessageTransport> RrClient<W> {
         let counted_end = lanes.iter().filter_map(|lane| lane.log.counted_end()).max();
         if counted_end.is_none() {
             findings.extend(find_shortfall(&task, lanes.iter().map(|lane| lane.log.begun()).sum()));
+            let completed = lanes.iter().map(|lane| lane.log.log.completed()).sum();
+            findings.extend(find_early_end(&task, completed));
         }
         let mut report = SideReport { findings, cpu, ..SideReport::default() };
         report.epoch = epoch.get().copied().map(Nanos);

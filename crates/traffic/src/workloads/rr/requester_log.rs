@@ -255,6 +255,11 @@ fn requested_count(task: &TrialTask) -> Option<u64> {
     count.filter(|_| task.slices.is_none())
 }
 
+/// Returns a finding if time ended a trial that a number of transactions should have ended.
+pub(super) fn find_early_end(task: &TrialTask, completed: u64) -> Option<Finding> {
+    requested_count(task).map(|asked| Finding::CountNotReached { asked, completed })
+}
+
 /// Returns a finding if fewer than 99 % of the requested transactions were begun.
 pub(super) fn find_shortfall(task: &TrialTask, begun: u64) -> Option<Finding> {
     let asked = requested_rate(task)?;

@@ -1,4 +1,4 @@
-//! Set-up and removal times of the networks themselves, whatever the workload.
+//! Figures of the networks themselves, whatever the workload: set-up and removal times, routes out, ports of a bridge.
 //!
 //! Each block has one of each, from the network's turn in it. In their cells [`NETWORK_WORKLOAD`] stands in the place
 //! of a workload.
@@ -10,13 +10,12 @@ use crate::estimate::trial_group::{BlockSample, GroupSamples};
 use crate::explain::cell_findings;
 use crate::explain::drift::drifts;
 use tare_record::journal::Journal;
-use tare_record::{Metric, MetricFormula, Nanos, NetworkPhase, NetworkTurn, Phase, Shape};
-
-/// Name in the place of a workload.
-const NETWORK_WORKLOAD: &str = "network";
+use tare_record::{
+    Metric, MetricFormula, NETWORK_WORKLOAD, Nanos, NetworkFigure, NetworkTurn, Phase, Shape,
+};
 
 /// Returns the drafts of the plan's metrics of networks. The list is empty if the plan has none.
-pub(crate) fn setup_drafts(
+pub(crate) fn network_drafts(
     journal: &Journal,
     baseline: &str,
     history: AnalysisHistory<'_>,
@@ -64,7 +63,7 @@ fn shape_drafts(compared: &ComparisonContext<'_>, turns: &[&NetworkTurn]) -> Vec
     drafts
 }
 
-/// Returns a network's figures in a shape, ms, by block. There is no warm-up to cut.
+/// Returns a network's figures in a shape, by block. There is no warm-up to cut.
 fn turn_samples(
     turns: &[&NetworkTurn],
     label: &str,
@@ -73,21 +72,24 @@ fn turn_samples(
 ) -> Vec<BlockSample> {
     let mine = turns.iter().filter(|turn| turn.label == label && turn.shape == *shape);
     let mut samples: Vec<BlockSample> = mine
-        .filter_map(|turn| {
-            let value = turn_duration(turn, metric)?.as_secs_f64() * 1e3;
-            Some(BlockSample::whole(turn.block, value))
-        })
+        .filter_map(|turn| Some(BlockSample::whole(turn.block, turn_figure(turn, metric)?)))
         .collect();
     samples.sort_by_key(|sample| sample.block);
     samples
 }
 
-/// Returns the duration of a turn by this metric. Returns `None` for a metric that is not of turns.
-fn turn_duration(turn: &NetworkTurn, metric: Metric) -> Option<Nanos> {
-    match metric.formula() {
-        MetricFormula::Network(NetworkPhase::SetUp) => Some(turn.raised),
-        MetricFormula::Network(NetworkPhase::TearDown) => Some(turn.removed),
-        _ => None,
+/// Returns the figure of a turn by this metric. Returns `None` if the turn has none.
+fn turn_figure(turn: &NetworkTurn, metric: Metric) -> Option<f64> {
+    let MetricFormula::Network(figure) = metric.formula() else { return None };
+    let milliseconds = |duration: Nanos| duration.as_secs_f64() * 1e3;
+    match figure {
+        NetworkFigure::SetUp => Some(milliseconds(turn.raised)),
+        NetworkFigure::TearDown => Some(milliseconds(turn.removed)),
+        NetworkFigure::RoutesOut => {
+            let clients = f64::from(turn.shape.clients.max(1));
+            turn.inspection.routes_out.map(|routed| f64::from(routed) / clients * 100.0)
+        }
+        NetworkFigure::BridgePorts => turn.inspection.bridge_ports.map(f64::from),
     }
 }
 
@@ -96,8 +98,8 @@ mod tests {
     use super::*;
     use crate::document;
     use crate::test_data::{journal, plan};
-    use tare_record::Shape;
     use tare_record::journal::Record;
+    use tare_record::{NetworkInspection, Shape};
 
     fn turn(label: &str, block: u32, raised: u64) -> Record {
         Record::Turn(NetworkTurn {
@@ -107,6 +109,7 @@ mod tests {
             shape: Shape::default(),
             raised: Nanos(raised * 1_000_000),
             removed: Nanos(500_000),
+            inspection: NetworkInspection::default(),
         })
     }
 
@@ -126,5 +129,18 @@ mod tests {
         let ratio = cells[1].ratio.as_ref().unwrap();
         assert!((ratio.value - 2.0).abs() < 1e-9, "{ratio:?}");
         assert_eq!((cells[2].metric, cells[2].mean), (Metric::RemoveMs, Some(0.5)));
+    }
+
+    #[test]
+    fn clients_with_a_route_out_are_a_share_of_all() {
+        let shape = Shape { clients: 4, ..Shape::default() };
+        let inspection = NetworkInspection { routes_out: Some(3), bridge_ports: Some(1023) };
+        let Record::Turn(turn) = turn("bridge", 0, 1) else { panic!("a turn") };
+        let turn = NetworkTurn { shape, inspection, ..turn };
+        assert_eq!(turn_figure(&turn, Metric::RoutesOut), Some(75.0));
+        assert_eq!(turn_figure(&turn, Metric::BridgePorts), Some(1023.0));
+        let nothing = NetworkTurn { inspection: NetworkInspection::default(), ..turn };
+        assert_eq!(turn_figure(&nothing, Metric::RoutesOut), None);
+        assert_eq!(turn_figure(&nothing, Metric::Throughput), None);
     }
 }

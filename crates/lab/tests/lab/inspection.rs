@@ -1,0 +1,55 @@
+//! Figures of the networks themselves: routes out of them, ports of their bridges, idle containers.
+
+use crate::cases::{enter, output, raise};
+use crate::harness::Case;
+use tare_network::{Family, Shape, Topology};
+
+pub(crate) fn all() -> Vec<Case> {
+    vec![
+        Case::new("clients_on_a_bridge_have_a_route_out", clients_on_a_bridge_have_a_route_out),
+        Case::new("a_bridge_takes_as_many_ports_as_it_has", a_bridge_takes_as_many_ports_as_it_has),
+        Case::new("idle_containers_are_on_the_bridge", idle_containers_are_on_the_bridge),
+    ]
+}
+
+fn routes_out(topology: &mut Topology) -> Option<u32> {
+    topology.inspector.as_mut().expect("the lab has one").count_routes_out()
+}
+
+fn fill_bridge(topology: &mut Topology) -> Option<u32> {
+    topology.inspector.as_mut().expect("the lab has one").fill_bridge()
+}
+
+fn clients_on_a_bridge_have_a_route_out() {
+    let sandbox = enter();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let shape = Shape { clients: 3, family, ..Shape::default() };
+        for (network, expected) in
+            [("bridge", 3), ("bridge-plain", 3), ("shared", 3), ("veth", 0), ("loopback", 0)]
+        {
+            let mut topology = raise(&sandbox, network, &shape);
+            assert_eq!(routes_out(&mut topology), Some(expected), "{network} over {family}");
+        }
+    }
+}
+
+/// The kernel numbers the ports of a bridge with ten bits, and leaves out the number 0.
+fn a_bridge_takes_as_many_ports_as_it_has() {
+    let sandbox = enter();
+    for network in ["bridge", "bridge-plain+idle=5"] {
+        let mut topology = raise(&sandbox, network, &Shape::default());
+        assert_eq!(fill_bridge(&mut topology), Some(1023), "{network}");
+        assert_eq!(fill_bridge(&mut topology), Some(1023), "{network}: it is full");
+    }
+    assert_eq!(fill_bridge(&mut raise(&sandbox, "veth", &Shape::default())), None);
+}
+
+fn idle_containers_are_on_the_bridge() {
+    let topology = raise(&enter(), "bridge+idle=5", &Shape::default());
+    assert_eq!((topology.servers.len(), topology.clients.len()), (1, 1));
+    let arguments = ["-o", "link", "show", "master", "docker0", "up"];
+    let ip = tare_sandbox::program::find("ip").expect("ip is installed");
+    let ports = output(topology.nodes[0].as_ref(), &ip, &arguments);
+    assert_eq!(ports.lines().count(), 7, "{ports}");
+    assert_eq!(ports.lines().filter(|line| line.contains(" veth-i")).count(), 5, "{ports}");
+}
