@@ -5,7 +5,7 @@ use tare_record::{ComparedBy, Metric, MetricFormula, NetworkFigure};
 /// Group of metrics that sentences speak of in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricKind {
-    /// Work per second: a network costs or gains some of it.
+    /// Work per second, or another capacity: a network costs or gains some of it.
     Rate,
     /// Time that somebody waits: a network adds to it.
     Time,
@@ -45,8 +45,10 @@ pub(crate) fn kind(metric: Metric) -> MetricKind {
     match (metric.compared_by(), metric.formula()) {
         (ComparedBy::Difference, _) => MetricKind::Share,
         (ComparedBy::Ratio, CpuPer { .. } | EventsPer(..)) => MetricKind::Effort,
-        (ComparedBy::Ratio, Rate { .. } | Search(..) | StatedRate) => MetricKind::Rate,
-        (ComparedBy::Ratio, Network(NetworkFigure::BridgePorts)) => MetricKind::Rate,
+        (
+            ComparedBy::Ratio,
+            Rate { .. } | Search(..) | StatedRate | Network(NetworkFigure::BridgePorts),
+        ) => MetricKind::Rate,
         (ComparedBy::Ratio, _) => MetricKind::Time,
     }
 }
