@@ -16,7 +16,7 @@ fn base_unit(metric: Metric) -> (&'static str, f64) {
         "%" => ("ratio", 1e-2),
         "s/GB" => ("seconds_per_byte", 1e-9),
         // Counts have no base unit: the metric's name already ends in the thing that is counted.
-        "cycles" | "instructions" => (metric.name(), 1.0),
+        "cycles" | "instructions" | "ports" => (metric.name(), 1.0),
         _ => ("per_second", 1.0),
     }
 }
