@@ -32,6 +32,7 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "not-pinned", "reason": "no such core"},
         {"kind": "stall", "longest": 1_000_000},
         {"kind": "sender-too-slow", "asked": 9.0, "offered": 8.0},
+        {"kind": "count-not-reached", "asked": 9, "completed": 8},
         {"kind": "dropped-at-socket", "dropped": 1, "of": 9},
         {"kind": "loss-placed", "lost": 9, "of": 100, "parts": dropped, "unplaced": 2},
         {"kind": "retransmitted", "segments": 30, "of": 900, "drops": dropped},
