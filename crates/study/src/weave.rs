@@ -197,6 +197,15 @@ mod tests {
     }
 
     #[test]
+    fn a_scaled_study_is_woven_where_it_can_be() {
+        let text = "[method]\nduration = '5m'\nblocks = 10";
+        let study = Study::parse(text, "test").and_then(crate::scaled).unwrap();
+        let plan = study.plan(&Programs, 7).unwrap();
+        let woven: Vec<bool> = plan.workloads.iter().map(|one| one.slices.is_some()).collect();
+        assert_eq!(woven, [true, false, false]);
+    }
+
+    #[test]
     fn a_link_leaves_the_slices_of_programs() {
         let planned = planned("1s", "[shape]\nnodes = [2]\nlink = ['rate=10gbit']");
         let woven: Vec<bool> = planned.iter().map(|(slices, _)| slices.is_some()).collect();
