@@ -161,16 +161,26 @@ fn set_once(
     if std::mem::replace(chosen, true) { Err(repeated_option(option, spelled)) } else { Ok(()) }
 }
 
+/// Gives an option its value. Returns an error if it had one before.
+fn give_once<T>(
+    option: &'static str,
+    spelled: &str,
+    chosen: &mut Option<T>,
+    value: T,
+) -> Result<(), NetworkSpecError> {
+    match chosen.replace(value) {
+        Some(_) => Err(repeated_option(option, spelled)),
+        None => Ok(()),
+    }
+}
+
 fn parse_rate(
     rate: &str,
     spelled: &str,
     options: &mut NetworkOptions,
 ) -> Result<(), NetworkSpecError> {
     let wrong = |source| NetworkSpecError::Rate { spelled: spelled.to_owned(), source };
-    match options.rate.replace(rate.parse().map_err(wrong)?) {
-        Some(_) => Err(repeated_option("rate", spelled)),
-        None => Ok(()),
-    }
+    give_once("rate", spelled, &mut options.rate, rate.parse().map_err(wrong)?)
 }
 
 fn parse_mtu(
@@ -180,10 +190,7 @@ fn parse_mtu(
 ) -> Result<(), NetworkSpecError> {
     let wrong = || NetworkSpecError::Mtu { spelled: spelled.to_owned(), mtu: mtu.to_owned() };
     let bytes = mtu.parse().ok().filter(|bytes| MTUS.contains(bytes)).ok_or_else(wrong)?;
-    match options.mtu.replace(bytes) {
-        Some(_) => Err(repeated_option("mtu", spelled)),
-        None => Ok(()),
-    }
+    give_once("mtu", spelled, &mut options.mtu, bytes)
 }
 
 fn parse_idle(
@@ -193,10 +200,7 @@ fn parse_idle(
 ) -> Result<(), NetworkSpecError> {
     let wrong = || NetworkSpecError::Idle { spelled: spelled.to_owned(), idle: idle.to_owned() };
     let count = idle.parse().ok().filter(|count| IDLE.contains(count)).ok_or_else(wrong)?;
-    match options.idle.replace(count) {
-        Some(_) => Err(repeated_option("idle", spelled)),
-        None => Ok(()),
-    }
+    give_once("idle", spelled, &mut options.idle, count)
 }
 
 fn parse_offload(
