@@ -79,11 +79,6 @@ fn expand_group(text: &str, catalogue: &dyn Catalogue) -> Option<Vec<String>> {
     }
 }
 
-/// Returns the label of a network that is not its name.
-fn own_label(label: &str, name: &str) -> Option<String> {
-    (label != name).then(|| label.to_owned())
-}
-
 /// Returns the place of a network, which precedes the colon; it is empty for the lab.
 fn place_of(name: &str) -> &str {
     name.split_once(':').map_or("", |(place, _)| place)
@@ -97,13 +92,9 @@ impl NetworkSelection {
             other => format!("not in this build with these options: {other}"),
         };
         self.absent.push(label.to_owned());
-        self.skipped.push(SkippedNetwork {
-            network: name.to_owned(),
-            label: own_label(label, name),
-            reason,
-            remedy: "choose a network from `tare list networks` with --network LABEL=NAME"
-                .to_owned(),
-        });
+        let remedy = "choose a network from `tare list networks` with --network LABEL=NAME";
+        let (name, remedy) = (name.to_owned(), remedy.to_owned());
+        self.skipped.push(SkippedNetwork::new(label, name, reason, remedy));
     }
 
     /// Adds one network. Returns its name if it cannot run here.
@@ -128,13 +119,10 @@ impl NetworkSelection {
             }
             Some(missing) => {
                 self.absent.push(label.to_owned());
-                self.skipped.push(SkippedNetwork {
-                    network: spelled.to_string(),
-                    label: own_label(label, name),
-                    reason: missing.reason,
-                    remedy: missing.remedy,
-                });
-                Ok(Some(spelled.to_string()))
+                let UnmetRequirement { reason, remedy } = missing;
+                let network = spelled.to_string();
+                self.skipped.push(SkippedNetwork::new(label, network.clone(), reason, remedy));
+                Ok(Some(network))
             }
         }
     }

@@ -90,8 +90,7 @@ impl ExpandedStudy {
                 networks.push(place);
                 continue;
             };
-            let label = (entry.label != entry.network).then(|| entry.label.clone());
-            let skipped = SkippedNetwork { network: spelled.to_string(), label, reason, remedy };
+            let skipped = SkippedNetwork::new(&entry.label, spelled.to_string(), reason, remedy);
             if !self.misfits.contains(&skipped) {
                 self.misfits.push(skipped);
             }

@@ -18,6 +18,13 @@ pub struct SkippedNetwork {
 }
 
 impl SkippedNetwork {
+    /// Creates the entry of a network that was to run under a label, which may be its own name.
+    #[must_use]
+    pub fn new(label: &str, network: String, reason: String, remedy: String) -> Self {
+        let label = (label != network).then(|| label.to_owned());
+        Self { network, label, reason, remedy }
+    }
+
     /// Returns the name under which the network was to run.
     #[must_use]
     pub fn label(&self) -> &str {
