@@ -26,6 +26,8 @@ mod shapes;
 pub mod sizing;
 pub mod slice_choice;
 mod spec;
+#[cfg(test)]
+mod test_data;
 mod units;
 mod weave;
 mod workloads;

@@ -104,42 +104,13 @@ fn normalize_parameters(cell: &mut CellPattern, catalogue: &dyn Catalogue) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_data::TestCatalogue;
     use crate::{BUILTIN, builtin_study};
-    use std::ops::RangeInclusive;
-    use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-    use tare_record::{Metric, NETWORK_WORKLOAD, Parameters, Plan};
+    use tare_record::{Metric, NETWORK_WORKLOAD, Plan};
 
     /// Build that has every network and every workload.
-    struct FullCatalogue;
-
-    impl Catalogue for FullCatalogue {
-        fn networks(&self) -> Vec<String> {
-            vec!["host".to_owned()]
-        }
-
-        fn missing_for_network(
-            &self,
-            _: &NetworkSpec,
-        ) -> Result<Option<UnmetRequirement>, FindError> {
-            Ok(None)
-        }
-
-        fn nodes(&self, _: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
-            Ok(1..=2)
-        }
-
-        fn workloads(&self) -> Vec<String> {
-            vec!["tcp-stream".to_owned()]
-        }
-
-        fn metrics(&self, _: &str) -> Option<Vec<Metric>> {
-            Some(Metric::ALL.to_vec())
-        }
-
-        fn resolve(&self, _: &str, asked: &Parameters) -> Result<Parameters, String> {
-            Ok(asked.clone())
-        }
-    }
+    const FULL_BUILD: TestCatalogue =
+        TestCatalogue { networks: &["host"], workloads: &["tcp-stream"], metrics: &Metric::ALL };
 
     /// Returns the number of combinations of a plan that a cell describes.
     fn measured(plan: &Plan, cell: &CellPattern) -> usize {
@@ -191,7 +162,7 @@ mod tests {
     #[test]
     fn every_part_that_a_protocol_names_is_one_of_a_workload_of_its_study() {
         for study in BUILTIN {
-            let plan = builtin_study(study.name).unwrap().unwrap().plan(&FullCatalogue, 1).unwrap();
+            let plan = builtin_study(study.name).unwrap().unwrap().plan(&FULL_BUILD, 1).unwrap();
             for field in plan.publication.iter().flat_map(|one| &one.protocol) {
                 let Some(run) = &field.run else { continue };
                 let workload = run.split_once('.').unwrap().0;
@@ -203,7 +174,7 @@ mod tests {
     #[test]
     fn every_published_figure_and_every_test_is_of_a_cell_that_its_study_measures() {
         for study in BUILTIN {
-            let plan = builtin_study(study.name).unwrap().unwrap().plan(&FullCatalogue, 1).unwrap();
+            let plan = builtin_study(study.name).unwrap().unwrap().plan(&FULL_BUILD, 1).unwrap();
             let Some(publication) = &plan.publication else {
                 assert_eq!(study.name, "tour");
                 continue;

@@ -113,60 +113,20 @@ fn is_any_network(plan: &Plan, condition: impl Fn(&NetworkSpec) -> bool) -> bool
 mod tests {
     use super::*;
     use crate::Study;
-    use std::ops::RangeInclusive;
-    use tare_network::{FindError, UnmetRequirement};
-    use tare_record::{Metric, Parameters};
-
-    const SECOND: Nanos = Nanos(1_000_000_000);
+    use crate::test_data::{SLICE_UNIT, TestCatalogue};
+    use tare_record::Metric;
 
     /// Networks that can be woven, a workload of connections that last, and one that runs a program for whole seconds.
-    struct Programs;
-
-    impl Catalogue for Programs {
-        fn networks(&self) -> Vec<String> {
-            ["host", "bridge"].map(str::to_owned).to_vec()
-        }
-
-        fn missing_for_network(
-            &self,
-            _: &NetworkSpec,
-        ) -> Result<Option<UnmetRequirement>, FindError> {
-            Ok(None)
-        }
-
-        fn nodes(&self, _: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
-            Ok(1..=2)
-        }
-
-        fn can_be_woven(&self, _: &NetworkSpec) -> bool {
-            true
-        }
-
-        fn can_run_in_slices(&self, workload: &str) -> bool {
-            workload != "whole"
-        }
-
-        fn slice_unit(&self, workload: &str) -> Option<Nanos> {
-            (workload == "program").then_some(SECOND)
-        }
-
-        fn workloads(&self) -> Vec<String> {
-            ["lasting", "program", "whole"].map(str::to_owned).to_vec()
-        }
-
-        fn metrics(&self, _: &str) -> Option<Vec<Metric>> {
-            Some(vec![Metric::Tps])
-        }
-
-        fn resolve(&self, _: &str, asked: &Parameters) -> Result<Parameters, String> {
-            Ok(asked.clone())
-        }
-    }
+    const PROGRAMS: TestCatalogue = TestCatalogue {
+        networks: &["host", "bridge"],
+        workloads: &["lasting", "program", "whole"],
+        metrics: &[Metric::Tps],
+    };
 
     /// Returns the slices of `lasting`, `program` and `whole`, and the numbers of lengths that are tried.
     fn planned(slice: &str, more: &str) -> Vec<(Option<SlicePlan>, usize)> {
         let text = format!("[method]\nduration = '5s'\nslice = '{slice}'\n{more}");
-        let plan = Study::parse(&text, "test").and_then(|study| study.plan(&Programs, 7)).unwrap();
+        let plan = Study::parse(&text, "test").and_then(|study| study.plan(&PROGRAMS, 7)).unwrap();
         plan.validate().unwrap();
         let slices = |one: &tare_record::WorkloadPlan| (one.slices, one.slice_lengths.len());
         plan.workloads.iter().map(slices).collect()
@@ -177,7 +137,7 @@ mod tests {
         let program = |rounds, seconds| SlicePlan {
             rounds,
             warm_up: PROGRAM_WARM_UP,
-            length: Nanos(seconds * SECOND.0),
+            length: Nanos(seconds * SLICE_UNIT.0),
             skip: Nanos(0),
         };
         for (slice, expected) in [
@@ -200,7 +160,7 @@ mod tests {
     fn a_scaled_study_is_woven_where_it_can_be() {
         let text = "[method]\nduration = '5m'\nblocks = 10";
         let study = Study::parse(text, "test").and_then(crate::scaled).unwrap();
-        let plan = study.plan(&Programs, 7).unwrap();
+        let plan = study.plan(&PROGRAMS, 7).unwrap();
         let woven: Vec<bool> = plan.workloads.iter().map(|one| one.slices.is_some()).collect();
         assert_eq!(woven, [true, false, false]);
     }

@@ -271,48 +271,16 @@ pub fn check_variants(plans: &[WorkloadPlan]) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Catalogue, Study};
-    use std::ops::RangeInclusive;
-    use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-    use tare_record::{Finding, Metric, Parameters};
+    use crate::Study;
+    use crate::test_data::TestCatalogue;
+    use tare_record::{Finding, Metric};
 
     /// Machine without the program of one workload.
-    struct NoTool;
-
-    impl Catalogue for NoTool {
-        fn networks(&self) -> Vec<String> {
-            vec!["host".to_owned()]
-        }
-
-        fn missing_for_network(
-            &self,
-            _: &NetworkSpec,
-        ) -> Result<Option<UnmetRequirement>, FindError> {
-            Ok(None)
-        }
-
-        fn nodes(&self, _: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError> {
-            Ok(1..=1)
-        }
-
-        fn workloads(&self) -> Vec<String> {
-            ["tcp-stream", "tool"].map(str::to_owned).to_vec()
-        }
-
-        fn metrics(&self, _: &str) -> Option<Vec<Metric>> {
-            Some(vec![Metric::Throughput])
-        }
-
-        fn missing_for_workload(&self, workload: &str, _: &Parameters) -> Option<UnmetRequirement> {
-            let missing =
-                UnmetRequirement { reason: "no tool".to_owned(), remedy: "get it".to_owned() };
-            (workload == "tool").then_some(missing)
-        }
-
-        fn resolve(&self, _: &str, asked: &Parameters) -> Result<Parameters, String> {
-            Ok(asked.clone())
-        }
-    }
+    const NO_TOOL: TestCatalogue = TestCatalogue {
+        networks: &["host"],
+        workloads: &["tcp-stream", "tool"],
+        metrics: &[Metric::Throughput],
+    };
 
     #[test]
     fn what_is_lacked_is_left_out_or_stood_in_for() {
@@ -320,7 +288,7 @@ mod tests {
             let text = format!(
                 "[[workload]]\nname = 'tcp-stream'\n[[workload]]\nname = 'tool'\n{stand_in}"
             );
-            Study::parse(&text, "test").and_then(|study| study.plan(&NoTool, 7)).unwrap()
+            Study::parse(&text, "test").and_then(|study| study.plan(&NO_TOOL, 7)).unwrap()
         };
         let left_out = plan("");
         let said: Vec<String> = left_out.findings.iter().map(Finding::to_string).collect();
@@ -340,7 +308,7 @@ mod tests {
     fn a_workload_replaces_that_of_the_source_by_name_and_with_the_reason() {
         let text =
             "[[workload]]\nname = 'tcp-stream'\nstands-for = { name = 'tool', reason = 'it dies' }";
-        let plan = Study::parse(text, "test").and_then(|study| study.plan(&NoTool, 7)).unwrap();
+        let plan = Study::parse(text, "test").and_then(|study| study.plan(&NO_TOOL, 7)).unwrap();
         assert_eq!(plan.workloads[0].stands_for.as_deref(), Some("tool"));
         let said: Vec<String> = plan.findings.iter().map(Finding::to_string).collect();
         assert_eq!(said, ["tcp-stream was measured instead of tool: it dies"]);
