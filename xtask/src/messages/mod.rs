@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// File of all messages.
 const FILE: &str = "tests/messages.txt";
@@ -43,14 +43,9 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
 /// Content of the vocabulary: the words of all sources, built-in studies and schemas, one a line, in order.
 fn vocabulary(repository: &Repository) -> Result<String> {
     let mut words = BTreeSet::new();
-    for package in sources::crates(repository)? {
-        for path in sources::rust_files(&package.join("src"))? {
-            if OF_TESTS.iter().any(|name| package.ends_with(name) || path.ends_with(name)) {
-                continue;
-            }
-            vocabulary::add_source(&mut words, &sources::read(&path)?)
-                .with_context(|| format!("cannot parse {}", path.display()))?;
-        }
+    for path in program_files(repository)? {
+        vocabulary::add_source(&mut words, &sources::read(&path)?)
+            .with_context(|| format!("cannot parse {}", path.display()))?;
     }
     for directory in ["studies", "docs/schema"] {
         let entries = fs::read_dir(repository.path(directory));
@@ -64,12 +59,21 @@ fn vocabulary(repository: &Repository) -> Result<String> {
 /// Content of the file, from the sources: each file with its messages, in their order.
 fn text(repository: &Repository) -> Result<String> {
     let mut text = HEAD.to_owned();
-    for package in sources::crates(repository)? {
-        for path in sources::rust_files(&package.join("src"))? {
-            append(&mut text, repository, &path)?;
-        }
+    for path in program_files(repository)? {
+        append(&mut text, repository, &path)?;
     }
     Ok(text)
+}
+
+/// Returns the sources of all packages of which anything is in the program.
+fn program_files(repository: &Repository) -> Result<Vec<PathBuf>> {
+    let is_of_tests = |path: &Path| OF_TESTS.iter().any(|name| path.ends_with(name));
+    let mut files = Vec::new();
+    for package in sources::crates(repository)?.into_iter().filter(|one| !is_of_tests(one)) {
+        let of_package = sources::rust_files(&package.join("src"))?;
+        files.extend(of_package.into_iter().filter(|path| !is_of_tests(path)));
+    }
+    Ok(files)
 }
 
 /// Appends the messages of one file, below its path.
