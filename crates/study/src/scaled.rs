@@ -1,6 +1,6 @@
 //! Scaled studies: the changes of `--scaled`, applied and described in words.
 
-use crate::spec::{StudyMethod, WorkloadSpec};
+use crate::spec::{ReplacedWorkload, ScaledStandIn, StudyMethod, WorkloadSpec};
 use crate::{Error, Study, TimeSpan};
 use tare_record::{ProtocolScale, unquoted_value};
 
@@ -58,5 +58,64 @@ fn shorten(
         let before =
             before.map_or_else(String::new, |before| format!(", not {}", unquoted_value(&before)));
         note(format!("{} with {name} {}{before}", workload.name, unquoted_value(&value)));
+    }
+    for name in own.without {
+        if let Some(before) = workload.parameters.remove(&name) {
+            note(format!("{} without {name} {}", workload.name, unquoted_value(&before)));
+        }
+    }
+    if let Some(stand_in) = own.stand_in {
+        note(format!("{}, not {}", stand_in.name, workload.name));
+        replace(workload, stand_in);
+    }
+}
+
+/// Replaces a workload by its stand-in under `--scaled`, which gives the published figures and the conclusions.
+fn replace(workload: &mut WorkloadSpec, stand_in: ScaledStandIn) {
+    let ScaledStandIn { name, parameters, reason } = stand_in;
+    let replaced = std::mem::replace(&mut workload.name, name);
+    workload.parameters = parameters;
+    workload.stand_in = None;
+    workload.stands_for = Some(ReplacedWorkload { name: replaced, reason });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = r#"
+        [[workload]]
+        name = "iperf"
+        duration = "5s"
+        parameters = { tool = "iperf2" }
+        stand-in = { name = "udp-rate" }
+        scaled = { duration = "1s", stand-in = { name = "tcp-stream", reason = "whole seconds" } }
+    "#;
+
+    #[test]
+    fn a_parameter_is_left_out_under_scaled() {
+        let text = r#"
+            [[workload]]
+            name = "tcp-rr"
+            parameters = { count = 1000, request = 64 }
+            scaled = { without = ["count"] }
+        "#;
+        let study = Study::parse(text, "test").and_then(scaled).unwrap();
+        let parameters = &study.workloads.as_deref().unwrap()[0].parameters;
+        assert_eq!(parameters.keys().collect::<Vec<_>>(), ["request"]);
+        assert_eq!(study.changes[0], "tcp-rr without count 1000");
+    }
+
+    #[test]
+    fn a_workload_is_replaced_only_under_scaled() {
+        let study = Study::parse(STUDY, "test").unwrap();
+        assert_eq!(study.workloads.as_deref().unwrap()[0].name, "iperf");
+        let study = scaled(study).unwrap();
+        let workload = &study.workloads.as_deref().unwrap()[0];
+        let replaced = workload.stands_for.as_ref().unwrap();
+        assert_eq!((&*workload.name, &*replaced.name), ("tcp-stream", "iperf"));
+        assert_eq!(replaced.reason, "whole seconds");
+        assert_eq!((workload.parameters.len(), &workload.stand_in), (0, &None));
+        assert_eq!(study.changes[..2], ["trials of iperf for 1s, not 5s", "tcp-stream, not iperf"]);
     }
 }

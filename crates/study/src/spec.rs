@@ -78,6 +78,24 @@ pub struct ScaledWorkload {
     /// Parameters that differ from the published ones.
     #[serde(default)]
     pub parameters: Parameters,
+    /// Names of published parameters that are left out.
+    #[serde(default)]
+    pub without: Vec<String>,
+    /// Workload that is measured instead, because the published one does not fit into short trials.
+    pub stand_in: Option<ScaledStandIn>,
+}
+
+/// Workload that is measured instead of the published one under `--scaled`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ScaledStandIn {
+    /// Name of the workload.
+    pub name: String,
+    /// Parameters of the workload.
+    #[serde(default)]
+    pub parameters: Parameters,
+    /// Reason: it completes `USED was measured instead of NAME: …`.
+    pub reason: String,
 }
 
 /// Lists of which every combination is a shape.

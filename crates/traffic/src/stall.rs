@@ -26,6 +26,11 @@ impl StallTracker {
         self.last = self.last.max(at);
     }
 
+    /// Returns the tracker of a trial that ended at this time, before its duration was over: nothing was due afterwards.
+    pub(crate) fn ended_at(self, end: u64) -> Self {
+        Self { duration: self.duration.min(end.max(self.last)), ..self }
+    }
+
     /// Merges another thread's longest stretch.
     pub(crate) fn merge(&mut self, other: Self) {
         self.longest = self.longest().max(other.longest());
@@ -77,6 +82,16 @@ mod tests {
         let times: Vec<u64> = (1..=5).map(|n| n * 200).chain([3000]).collect();
         assert_eq!(gaps(&times).finding(Nanos(250 * MS)), None);
         assert!(gaps(&times).finding(Nanos(100 * MS)).is_some());
+    }
+
+    #[test]
+    fn nothing_is_due_after_the_end_of_a_trial_that_a_count_ended() {
+        let counted = gaps(&[50, 100, 350]);
+        assert_eq!(
+            counted.ended_at(350 * MS).finding(Nanos(10 * MS)),
+            Some(Finding::Stall { longest: Nanos(250 * MS) })
+        );
+        assert_eq!(gaps(&[50, 100]).ended_at(100 * MS).finding(Nanos(10 * MS)), None);
     }
 
     #[test]

@@ -65,7 +65,9 @@ impl<W: MessageTransport> RrClient<W> {
         let mut intervals = Vec::new();
         for Requester { log: ledger, sizes, .. } in lanes {
             add_counts(&mut report.ends, &ledger, W::LOST_AFTER.is_some());
-            report.findings.extend(ledger.log.gaps().finding(task.interval));
+            let gaps = ledger.log.gaps();
+            let gaps = counted_end.map_or(gaps, |end| gaps.ended_at(end));
+            report.findings.extend(gaps.finding(task.interval));
             cpu::add_rows(&mut report.cpu_by_interval, ledger.cpu.rows());
             let mut more = ledger.log.intervals(set_round_trips)?;
             if W::LOST_AFTER.is_some() {
