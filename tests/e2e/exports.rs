@@ -171,6 +171,36 @@ fn an_archive_is_whole_and_shows_the_same_elsewhere() {
 }
 
 #[test]
+fn an_archive_opens_as_it_was_sealed_or_not_at_all() {
+    let scratch = ScratchDirectory::new();
+    let (tare, _) = measured(&scratch, &["--network", "host,bridge", "--blocks", "2"]);
+    tare.run(&["bundle", "out", "--out", "x.tar.gz"]).expect(0);
+    let shown = tare.run(&["report", "out"]).expect(0).stdout;
+    assert!(tare.run(&["show", "x.tar.gz"]).expect(0).stdout == shown);
+    assert!(tare.run(&["report", "x.tar.gz"]).expect(0).stdout == shown);
+    tare.run(&["compare", "x.tar.gz", "x.tar.gz", "--json"]).expect(0);
+
+    let inside = unpacked(&scratch, "x.tar.gz", "changed");
+    std::fs::write(inside.join("result.csv"), "better\n").expect("written");
+    let packed = Command::new("tar")
+        .arg("-czf")
+        .arg(scratch.path("changed.tar.gz"))
+        .arg("-C")
+        .arg(scratch.path("changed"))
+        .arg(".")
+        .status();
+    assert!(packed.expect("tar is there").success());
+    tare.run(&["show", "changed.tar.gz"])
+        .assert_error(2, &["cannot open changed.tar.gz", "result.csv is not what was packed"]);
+    std::fs::write(
+        scratch.path("cut.tar.gz"),
+        &std::fs::read(scratch.path("x.tar.gz")).expect("it is there")[..999],
+    )
+    .expect("written");
+    tare.run(&["show", "cut.tar.gz"]).assert_error(2, &["cannot open cut.tar.gz", "cut off"]);
+}
+
+#[test]
 fn an_archive_names_the_program_that_measured() {
     let scratch = ScratchDirectory::new();
     let (tare, _) = measured(&scratch, &["--network", "host", "--blocks", "2"]);

@@ -8,6 +8,7 @@
 )]
 
 mod ablate;
+mod answers;
 mod causes;
 mod compare;
 mod congestion;
@@ -21,6 +22,7 @@ mod lossy_places;
 mod measures;
 mod ordinary_user;
 mod packet_loss;
+mod pipelines;
 mod probe;
 mod process_faults;
 mod programs;

@@ -15,6 +15,7 @@ fn files(directory: &Path) -> Vec<(String, String)> {
     let entries = std::fs::read_dir(directory).expect("the directory is there");
     let mut files: Vec<(String, String)> = entries
         .map(|entry| entry.expect("an entry"))
+        .filter(|entry| entry.path().is_file())
         .map(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
             (name, std::fs::read_to_string(entry.path()).expect("a text"))
@@ -81,7 +82,7 @@ fn the_schemas_refuse_what_is_not_theirs() {
 #[test]
 fn a_study_file_may_be_checked_by_its_schema() {
     let studies = schema::repository().join("studies");
-    for (name, text) in files(&studies) {
+    for (name, text) in files(&studies).into_iter().chain(files(&studies.join("answers"))) {
         let study: toml::Table = text.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
         schema::check(&serde_json::to_value(study).expect("TOML is JSON"), "study.json");
     }
@@ -131,8 +132,9 @@ fn a_network_and_a_workload_are_each_a_file_of_their_own() {
 fn the_tables_of_the_guide_are_those_of_this_program() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    for listed in ["networks", "workloads"] {
-        let page = schema::repository().join(format!("docs/guide/src/{listed}.md"));
+    let tables = [("networks", "networks"), ("workloads", "workloads"), ("answers", "questions")];
+    for (page, listed) in tables {
+        let page = schema::repository().join(format!("docs/guide/src/{page}.md"));
         let page = std::fs::read_to_string(page).expect("a page of the guide");
         let made = tare.run(&["list", listed, "--markdown"]).expect(0).text();
         let kept = page
@@ -147,13 +149,21 @@ fn the_tables_of_the_guide_are_those_of_this_program() {
 fn the_pages_of_studies_are_those_of_this_program() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    for (name, kept) in files(&schema::repository().join("docs/studies")) {
-        let Some(study) = name.strip_suffix(".json") else { continue };
-        schema::check(&serde_json::from_str(&kept).expect("JSON"), "run.json");
-        let directory = schema::repository().join("docs/studies");
-        let result = directory.join(&name).display().to_string();
-        let made = tare.run(&["study-page", &result]).expect(0).text();
-        let page = std::fs::read_to_string(directory.join(format!("{study}.md"))).expect("a page");
-        assert!(page == made, "the page of {study} is not this program's: {REMEDY}");
+    for directory in ["docs/studies", "docs/answers"] {
+        let directory = schema::repository().join(directory);
+        for (name, kept) in files(&directory) {
+            let Some(study) = name.strip_suffix(".json") else { continue };
+            schema::check(&serde_json::from_str(&kept).expect("JSON"), "run.json");
+            let result = directory.join(&name).display().to_string();
+            let is_made = |arguments: &[&str], kept: &str| {
+                let made = tare.run(arguments).expect(0).text();
+                let kept = std::fs::read_to_string(directory.join(kept)).expect("a page");
+                assert!(kept == made, "the page of {study} is not this program's: {REMEDY}");
+            };
+            is_made(&["study-page", &result], &format!("{study}.md"));
+            if directory.ends_with("answers") {
+                is_made(&["study-page", "--figure", &result], &format!("{study}.svg"));
+            }
+        }
     }
 }

@@ -246,6 +246,32 @@ fn what_is_taken_along_is_whole() {
 }
 
 #[test]
+fn a_figure_is_linked_to_and_copied_as_markdown_csv_and_svg() {
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
+    let copied = "(() => { const all = [];\
+                  const clipboard = { writeText: async (text) => { all.push(text); } };\
+                  Object.defineProperty(navigator, 'clipboard', { value: clipboard });\
+                  const figure = document.querySelector('figure:has(a.svg)');\
+                  for (const button of figure.querySelectorAll('button.copy')) button.click();\
+                  return all; })()";
+    let copied = browser.value(copied);
+    let [markdown, csv, svg] = copied.as_array().unwrap().as_slice() else { panic!("{copied}") };
+    let lines: Vec<&str> = markdown.as_str().unwrap().lines().collect();
+    assert!(
+        lines[0].starts_with("| network |") && lines[1].starts_with("| --- | ---: |"),
+        "{markdown}"
+    );
+    let rows = csv.as_str().unwrap().trim_end().lines().count();
+    assert_eq!(lines.len(), rows + 1, "a rule, and else the rows of the data: {markdown}{csv}");
+    let svg = svg.as_str().unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("<style"), "{svg}");
+    let unlinked = "[...document.querySelectorAll('figure')]\
+                    .filter((one) => one.querySelector('h3 a')?.hash !== `#${one.id}`).length";
+    assert_eq!(browser.value(unlinked), 0);
+}
+
+#[test]
 fn the_page_is_xml_as_well() {
     let scratch = ScratchDirectory::new();
     let mut browser = PageRun::get().browser(&scratch);

@@ -7,6 +7,7 @@
     reason = "a failure fails the test"
 )]
 
+mod answers;
 mod controls;
 mod faults;
 mod fidelity;

@@ -57,7 +57,9 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("tests/support/chromium.rs", PAGE),
     // Covered by `make check` and `make test`.
     (".gitignore", NONE),
+    ("CITATION.cff", NONE),
     ("LICENSE", NONE),
+    ("action.yml", NONE),
     ("bench/", NONE),
     ("clippy.toml", NONE),
     ("crates/", NONE),

@@ -6,8 +6,9 @@ use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Directory of the schemas. It has no other files.
 const SCHEMAS: &str = "docs/schema";
@@ -15,11 +16,15 @@ const SCHEMAS: &str = "docs/schema";
 /// Directory of the guide's pages.
 const GUIDE: &str = "docs/guide/src";
 
-/// Directory of the pages of studies, each beside the result that it is made from.
+/// Directory of the pages of published studies, each beside the result that it is made from.
 const STUDIES: &str = "docs/studies";
 
-/// Tables of the guide, by the name of their page, of their markers and of `tare list`.
-const TABLES: [&str; 2] = ["networks", "workloads"];
+/// Directory of the pages of questions, each beside the result that it is made from, with its figure.
+const ANSWERS: &str = "docs/answers";
+
+/// Tables of the guide, by the name of their page, and by that of their markers and of `tare list`.
+const TABLES: [(&str, &str); 3] =
+    [("networks", "networks"), ("workloads", "workloads"), ("answers", "questions")];
 
 /// Writes schemas and tables.
 pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
@@ -29,8 +34,8 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
             .with_context(|| format!("cannot remove {}", schemas.display()))?;
     }
     process::run(repository.command(repository.tare()).args(["schema", SCHEMAS]))?;
-    for name in TABLES {
-        let page = format!("{GUIDE}/{name}.md");
+    for (page, name) in TABLES {
+        let page = format!("{GUIDE}/{page}.md");
         let path = repository.path(&page);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {page}"))?;
         let mut tare = repository.command(repository.tare());
@@ -39,48 +44,78 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
             .with_context(|| format!("{page} has no pair of markers <!-- {name}: begin/end -->"))?;
         fs::write(&path, text).with_context(|| format!("cannot write {page}"))?;
     }
-    for entry in
-        fs::read_dir(repository.path(STUDIES)).with_context(|| format!("cannot read {STUDIES}"))?
-    {
-        let result = entry?.path();
-        if result.extension().is_some_and(|extension| extension == "json") {
-            let mut tare = repository.command(repository.tare());
-            let page = process::output(tare.arg("study-page").arg(&result))?;
-            let path = result.with_extension("md");
-            fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
-        }
+    for result in stored_results(repository, STUDIES)? {
+        write_page(repository, &result, &[], "md")?;
+    }
+    for result in stored_results(repository, ANSWERS)? {
+        write_page(repository, &result, &[], "md")?;
+        write_page(repository, &result, &["--figure"], "svg")?;
     }
     Ok(TaskResult::Passed)
 }
 
-/// Stores what a study's page needs of a run's result: neither cells nor findings, and of the machine only its kind.
+/// Returns the stored results of a directory.
+fn stored_results(repository: &Repository, directory: &str) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(repository.path(directory))
+        .with_context(|| format!("cannot read {directory}"))?;
+    let paths =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    Ok(paths.into_iter().filter(|path| path.extension() == Some(OsStr::new("json"))).collect())
+}
+
+/// Writes what `tare study-page` makes of a result, beside it.
+fn write_page(
+    repository: &Repository,
+    result: &Path,
+    flags: &[&str],
+    extension: &str,
+) -> Result<()> {
+    let mut tare = repository.command(repository.tare());
+    let page = process::output(tare.arg("study-page").args(flags).arg(result))?;
+    let path = result.with_extension(extension);
+    fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Stores what the page of a study or a question needs of a run's result: no findings, cells only for tables, and of the
+/// machine only its kind.
 pub(crate) fn store_result(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let [directory] = arguments else { bail!("expected the directory of a run") };
     let path = Path::new(directory).join("result.json");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let result = shorten(serde_json::from_str(&text)?)
-        .with_context(|| format!("{} is no result of a run", path.display()))?;
+    let mut result: Value = serde_json::from_str(&text)?;
+    let is_answer = result["rerun"].get("question").is_some();
+    let directory = if is_answer { ANSWERS } else { STUDIES };
+    let cells = if is_answer { aggregate_cells(&result) } else { Vec::new() };
+    let environment = result["environment"].as_object_mut();
+    shorten_environment(
+        environment.with_context(|| format!("{} is no result of a run", path.display()))?,
+    );
+    result["cells"] = Value::Array(cells);
+    for list in ["findings", "interim_analyses"] {
+        result[list] = Value::Array(Vec::new());
+    }
     let study = result["study"].as_str().unwrap_or_default();
-    let stored = repository.path(format!("{STUDIES}/{study}.json"));
+    let stored = repository.path(format!("{directory}/{study}.json"));
     fs::write(&stored, format!("{result:#}\n"))
         .with_context(|| format!("cannot write {}", stored.display()))?;
     Ok(TaskResult::Passed)
 }
 
-/// Removes what no page shows. Returns `None` if the text is no result.
-fn shorten(mut result: Value) -> Option<Value> {
-    for list in ["cells", "findings", "interim_analyses"] {
-        *result.get_mut(list).unwrap_or(&mut Value::Null) = Value::Array(Vec::new());
-    }
-    let environment = result.get_mut("environment")?.as_object_mut()?;
+/// Returns the cells over all clients, of which the page of a question has tables.
+fn aggregate_cells(result: &Value) -> Vec<Value> {
+    let cells = result["cells"].as_array().into_iter().flatten();
+    cells.filter(|cell| cell["scope"] == "aggregate").cloned().collect()
+}
+
+/// Removes what no page shows of the machine: all but its kind.
+fn shorten_environment(environment: &mut Map<String, Value>) {
     for list in ["devices", "headroom", "engines", "congestion_controls_allowed"] {
         environment.insert(list.to_owned(), Value::Array(Vec::new()));
     }
     for map in ["mitigations", "sysctls", "programs"] {
         environment.insert(map.to_owned(), Value::Object(Map::new()));
     }
-    Some(result)
 }
 
 /// Replaces the lines between two markers. Returns `None` if a marker is missing.
@@ -98,21 +133,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stored_result_has_no_cells_and_nothing_of_the_machine_but_its_kind() {
-        let result = serde_json::json!({
-            "study": "x", "cells": [1], "findings": [2], "rerun": {"figures": [3]},
-            "environment": {"cpu": "some", "devices": [{"name": "eth0"}], "sysctls": {"a": "1"}},
+    fn of_the_machine_only_its_kind_is_kept() {
+        let mut environment = serde_json::json!({
+            "cpu": "some", "devices": [{"name": "eth0"}], "sysctls": {"a": "1"},
         });
-        let kept = shorten(result).unwrap();
+        shorten_environment(environment.as_object_mut().unwrap());
+        assert_eq!(environment["devices"], Value::from([0; 0]));
         assert_eq!(
-            (&kept["cells"], &kept["environment"]["devices"]),
-            (&Value::from([0; 0]), &Value::from([0; 0]))
+            (&environment["cpu"], &environment["sysctls"]),
+            (&"some".into(), &Map::new().into())
         );
-        assert_eq!(
-            (&kept["rerun"]["figures"][0], &kept["environment"]["cpu"]),
-            (&Value::from(3), &Value::from("some"))
-        );
-        assert!(shorten(Value::Null).is_none());
+    }
+
+    #[test]
+    fn cells_of_single_clients_are_not_kept() {
+        let result =
+            serde_json::json!({ "cells": [{"scope": "aggregate"}, {"scope": "client 1"}] });
+        assert_eq!(aggregate_cells(&result).len(), 1);
+        assert!(aggregate_cells(&Value::Null).is_empty());
     }
 
     #[test]

@@ -39,4 +39,12 @@ mod tests {
             assert_eq!(is_at_least(version, least), expected, "{version} {least}");
         }
     }
+
+    #[test]
+    fn a_citation_names_the_version_of_the_sources() {
+        let repository = crate::repository::Repository::find().unwrap();
+        let citation = std::fs::read_to_string(repository.path("CITATION.cff")).unwrap();
+        let line = format!("version: {}", env!("CARGO_PKG_VERSION"));
+        assert!(citation.lines().any(|one| one == line), "CITATION.cff has no `{line}`");
+    }
 }

@@ -68,7 +68,7 @@ pub use plan_limits::{
 };
 pub use publication::{
     AveragingUnit, CellPattern, CellRelation, Conclusion, ConclusionTest, ProtocolBasis,
-    ProtocolField, ProtocolScale, Publication, PublishedFigure, ShapePattern,
+    ProtocolField, ProtocolScale, Publication, PublishedFigure, ShapePattern, StudyQuestion,
 };
 pub use rate_search::{GoalResult, RateSearch, SearchTrial};
 pub use results::cell::{Cell, Difference, Ratio, Verdict, WithheldReason};

@@ -1,6 +1,6 @@
 //! Published protocol, figures and conclusions of a study's source.
 
-use crate::{Family, Metric, Parameters, Shape};
+use crate::{Family, Metric, Parameters, Placement, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -96,6 +96,10 @@ pub struct ShapePattern {
     /// MTU, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
+    /// Placement of the two sides on cores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub cpus: Option<Placement>,
     /// Background load: `cpu=2`. If it is not given, the shape has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
@@ -115,6 +119,7 @@ impl ShapePattern {
             && same(&self.flows, &shape.flows)
             && same(&self.family, &shape.family)
             && same(&self.mtu, &shape.mtu)
+            && same(&self.cpus, &shape.cpus)
             && self.background == shape.background
     }
 }
@@ -129,6 +134,7 @@ impl fmt::Display for ShapePattern {
             ("flows", self.flows.map(|n| n.to_string())),
             ("family", self.family.map(|family| family.to_string())),
             ("mtu", self.mtu.map(|n| n.to_string())),
+            ("cpus", self.cpus.as_ref().map(Placement::to_string)),
             ("background", self.background.clone()),
         ];
         let named = parts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
@@ -264,9 +270,23 @@ pub enum ProtocolScale {
     Scaled,
 }
 
+/// Question that a study of this project's own answers: its conclusions are the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StudyQuestion {
+    /// Question, as people ask it.
+    pub asked: String,
+    /// Conditions under which the answer may be another one, a sentence each.
+    #[serde(default)]
+    pub limits: Vec<String>,
+}
+
 /// Published protocol, figures and conclusions of a study's source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Publication {
+    /// Question of the study, if its source is this project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<StudyQuestion>,
     /// Scale of this run relative to the published protocol.
     pub scale: ProtocolScale,
     /// Fields of the protocol.

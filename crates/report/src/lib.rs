@@ -5,10 +5,11 @@
 //! [`csv()`] for a spreadsheet, [`samples()`] and [`density()`] for statistics programs, [`json()`] and
 //! [`openmetrics()`] for programs, [`html()`] for browsers. [`plot()`] draws latencies in the terminal, [`pairs()`]
 //! compares every network with every other. [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] report a
-//! comparison of two sets of runs. [`study_page()`] is a study's page of the documentation. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
+//! comparison of two sets of runs. [`study_page()`] is a study's page of the documentation, [`answer_page()`] that of a question. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
 #![forbid(unsafe_code)]
 
 mod answer;
+mod answer_page;
 mod bundle;
 mod client_shares;
 mod columns;
@@ -38,7 +39,8 @@ mod table;
 mod text;
 mod variants;
 
-pub use bundle::{bundle, redact};
+pub use answer_page::{answer_figure, answer_page};
+pub use bundle::{BundleError, bundle, open_bundle, redact};
 pub use comparison::{comparison_markdown, comparison_table, junit};
 pub use density::density;
 pub use export::csv::csv;

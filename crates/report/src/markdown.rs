@@ -56,7 +56,7 @@ fn write_opening(out: &mut String, sheet: &TitledTable<'_>, answer: Option<&Shap
 }
 
 /// Formats a sentence, with names as code.
-fn marked_up(sentence: &Sentence) -> String {
+pub(crate) fn marked_up(sentence: &Sentence) -> String {
     let part = |span: &Span| match span {
         Span::Name(name) => format!("`{}`", name.replace('`', "")),
         Span::Words(words) => escape(words),

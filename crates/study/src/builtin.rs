@@ -1,15 +1,8 @@
 //! Built-in studies, and the changes of `--quick` to any study.
 
+use crate::answers::ANSWERS;
+use crate::builtin_study::BuiltinStudy;
 use crate::{Error, NameOrigin, Study};
-
-/// Study that is part of the binary.
-#[derive(Clone, Copy, Debug)]
-pub struct BuiltinStudy {
-    /// Name of the study.
-    pub name: &'static str,
-    /// TOML text of the study.
-    pub text: &'static str,
-}
 
 /// All built-in studies: one file in `studies/`, one line here.
 pub const BUILTIN: &[BuiltinStudy] = &[
@@ -36,13 +29,14 @@ pub const BUILTIN: &[BuiltinStudy] = &[
 /// Layer of `--quick` over a study.
 const QUICK: &str = include_str!("../../../studies/quick.layer.toml");
 
-/// Returns the built-in study with this name, or `None` if there is none.
+/// Returns the built-in study or answer with this name, or `None` if there is none.
 ///
 /// # Errors
 /// Fails if the text of the study is invalid, which a test rules out.
 pub fn builtin_study(name: &str) -> Option<Result<Study, Error>> {
     BUILTIN
         .iter()
+        .chain(ANSWERS)
         .find(|study| study.name == name)
         .map(|study| Study::parse(study.text, study.name).map(mark_builtin))
 }
@@ -98,5 +92,20 @@ mod tests {
         let text = "[[workload]]\nname = \"a\"\n[[workload]]\nname = \"b\"\nquick = false\n";
         let left = quick(Study::parse(text, "test").unwrap()).unwrap().workloads.unwrap();
         assert_eq!(left.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn every_answer_has_a_question_limits_and_a_sentence_that_is_tested() {
+        for answer in ANSWERS {
+            let study = builtin_study(answer.name).unwrap().unwrap();
+            let question = study.question.expect(answer.name);
+            assert_eq!(study.name.as_deref(), Some(answer.name));
+            assert!(question.asked.ends_with('?') && !question.limits.is_empty(), "{question:?}");
+            assert!(!study.conclusions.is_empty(), "{}", answer.name);
+            for conclusion in &study.conclusions {
+                assert!(!conclusion.tests.is_empty(), "{}", conclusion.claim);
+            }
+        }
+        assert!(BUILTIN.iter().all(|study| ANSWERS.iter().all(|answer| answer.name != study.name)));
     }
 }

@@ -8,7 +8,9 @@ use crate::spec::{NameOrigin, ShapeLists, StudyMethod, WorkloadSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
-use tare_record::{AblationFactor, Conclusion, Metric, ProtocolField, ProtocolScale};
+use tare_record::{
+    AblationFactor, Conclusion, Metric, ProtocolField, ProtocolScale, StudyQuestion,
+};
 
 /// Study as written in a TOML file or by flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -43,6 +45,8 @@ pub struct Study {
     pub runs: Vec<StudySection>,
     /// Method of measurement under `--scaled`.
     pub scaled: StudyMethod,
+    /// Question that the study answers by its conclusions.
+    pub question: Option<StudyQuestion>,
     /// Published protocol, field by field.
     pub protocol: Vec<ProtocolField>,
     /// Published figures, by table.
@@ -108,6 +112,7 @@ impl Study {
                 .collect(),
             named_by,
             scaled: self.scaled.overlaid(upper.scaled),
+            question: upper.question.or(self.question),
             protocol: upper_or_lower(self.protocol, upper.protocol),
             published: upper_or_lower(self.published, upper.published),
             conclusions: upper_or_lower(self.conclusions, upper.conclusions),

@@ -8,8 +8,10 @@
 #![forbid(unsafe_code)]
 
 mod ablate;
+mod answers;
 pub mod block_order;
 mod builtin;
+mod builtin_study;
 mod catalogue;
 mod error;
 mod expand;
@@ -32,7 +34,9 @@ mod units;
 mod weave;
 mod workloads;
 
-pub use builtin::{BUILTIN, BuiltinStudy, builtin_study, quick};
+pub use answers::ANSWERS;
+pub use builtin::{BUILTIN, builtin_study, quick};
+pub use builtin_study::BuiltinStudy;
 pub use catalogue::Catalogue;
 pub use error::Error;
 pub use label::network_name;
@@ -41,8 +45,8 @@ pub use published_table::{FigureSpec, PublishedTable};
 pub use scaled::scaled;
 pub use section_spec::StudySection;
 pub use spec::{
-    NameOrigin, ScaledWorkload, ShapeLists, StandIn, StoppingRule, StudyMethod, WorkloadSpec,
-    WovenMethod,
+    NameOrigin, ScaledStandIn, ScaledWorkload, ShapeLists, StandIn, StoppingRule, StudyMethod,
+    WorkloadSpec, WovenMethod,
 };
 pub use units::{Percent, SliceLength, TimeSpan, WarmUpSpan};
 pub use workloads::check_variants;

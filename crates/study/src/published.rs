@@ -13,6 +13,7 @@ pub(crate) fn build_publication(study: &Study, catalogue: &dyn Catalogue) -> Opt
         study.protocol.is_empty() && study.published.is_empty() && study.conclusions.is_empty();
     let figures = study.published.iter().flat_map(expand_figures);
     (!nothing).then(|| Publication {
+        question: study.question.clone(),
         scale: study.scale,
         protocol: study.protocol.clone(),
         figures: figures
@@ -74,6 +75,7 @@ fn overlay_shape(all: &ShapePattern, one: &ShapePattern) -> ShapePattern {
         flows: one.flows.or(all.flows),
         family: one.family.or(all.family),
         mtu: one.mtu.or(all.mtu),
+        cpus: one.cpus.clone().or_else(|| all.cpus.clone()),
         background: one.background.clone().or_else(|| all.background.clone()),
     }
 }

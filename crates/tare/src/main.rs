@@ -19,13 +19,13 @@ mod signals;
 mod traffic_flags;
 mod workloads;
 
-use clap::Parser as _;
 use cli::{Cli, Subcommand};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match Cli::from_process().command {
         Subcommand::Run(arguments) => commands::run::run(*arguments),
+        Subcommand::Ask(arguments) => commands::ask::run(arguments),
         Subcommand::Resume(arguments) => commands::resume::run(&arguments),
         Subcommand::Report(arguments) => commands::report::run(&arguments),
         Subcommand::Compare(arguments) => commands::compare::run(&arguments),

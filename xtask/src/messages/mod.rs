@@ -47,10 +47,13 @@ fn vocabulary(repository: &Repository) -> Result<String> {
         vocabulary::add_source(&mut words, &sources::read(&path)?)
             .with_context(|| format!("cannot parse {}", path.display()))?;
     }
-    for directory in ["studies", "docs/schema"] {
+    for directory in ["studies", "studies/answers", "docs/schema"] {
         let entries = fs::read_dir(repository.path(directory));
         for entry in entries.with_context(|| format!("cannot read {directory}"))? {
-            vocabulary::add_text(&mut words, &sources::read(&entry?.path())?);
+            let path = entry?.path();
+            if path.is_file() {
+                vocabulary::add_text(&mut words, &sources::read(&path)?);
+            }
         }
     }
     Ok(words.into_iter().map(|word| word + "\n").collect())

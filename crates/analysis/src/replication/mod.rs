@@ -27,6 +27,7 @@ pub(crate) fn compare_with_publication(
         publication.figures.iter().map(|figure| here.pair_figure(figure, publication)).collect();
     let conclusions = &publication.conclusions;
     Some(Replication {
+        question: publication.question.clone(),
         scale: publication.scale,
         protocol: protocol::protocol_of_run(plan, &publication.protocol, blocks),
         ranks: rank_agreement::rank_agreements(&figures),
@@ -124,7 +125,11 @@ impl MeasuredRun<'_> {
         if !measured(&part.workload) {
             return format!("{} was not measured", part.workload);
         }
-        "the run has no such cell, or the cell has no figure".to_owned()
+        match self.find(part) {
+            Some(Cell { withheld: Some(withheld), .. }) => withheld.reason.clone(),
+            Some(_) => "the cell has no figure".to_owned(),
+            None => "the run has no such cell".to_owned(),
+        }
     }
 }
 

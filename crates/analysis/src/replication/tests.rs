@@ -37,7 +37,7 @@ fn figure(network: &str, value: f64) -> PublishedFigure {
 /// Returns a run of four blocks at 10, 8 and 6 Gbit/s, within one per cent, by a stand-in for iperf.
 fn run_document(publication: Publication) -> Document {
     let networks = [("link", 10.0), ("bridge", 8.0), ("ovs", 6.0)];
-    let mut stream = workload("tcp-stream", &[Metric::Throughput]);
+    let mut stream = workload("tcp-stream", &[Metric::Throughput, Metric::LatencyP99]);
     stream.stands_for = Some("iperf".to_owned());
     let mut plan = plan(&networks.map(|(label, _)| label), vec![stream]);
     plan.publication = Some(publication);
@@ -77,6 +77,18 @@ fn figures_stand_beside_figures_and_ratios_beside_ratios() {
     let absent = "iptables was not measured: this kernel has no nft_nat: boot one that has";
     assert_eq!(iptables.absent.as_deref(), Some(absent));
     assert!(rerun.ranks.is_empty(), "two networks have no order worth telling");
+}
+
+#[test]
+fn a_cell_without_a_figure_says_why() {
+    let mut withheld = figure("link", 12.0);
+    withheld.cell.metric = Metric::LatencyP99;
+    let mut unmeasured = figure("link", 12.0);
+    unmeasured.cell.metric = Metric::Loss;
+    let figures = vec![withheld, unmeasured];
+    let rerun = run_document(Publication { figures, ..Publication::default() }).rerun.unwrap();
+    let absent: Vec<&str> = rerun.figures.iter().filter_map(|one| one.absent.as_deref()).collect();
+    assert_eq!(absent, ["no trial recorded a value of latency_p99", "the run has no such cell"]);
 }
 
 #[test]

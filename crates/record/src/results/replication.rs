@@ -1,6 +1,6 @@
 //! Comparison of a study's source with a run: its protocol, figures and conclusions beside those of the run.
 
-use crate::{Nanos, ProtocolBasis, ProtocolScale, PublishedFigure, Verdict};
+use crate::{Nanos, ProtocolBasis, ProtocolScale, PublishedFigure, StudyQuestion, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -138,6 +138,9 @@ pub struct ProtocolEntry {
 /// reproduction: the kernels, engines and machines of the original are gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replication {
+    /// Question that the conclusions answer, if the study has no published source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<StudyQuestion>,
     /// Scale of this run relative to the published protocol.
     pub scale: ProtocolScale,
     /// Fields of the protocol, each with the value of this run.

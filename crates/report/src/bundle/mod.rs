@@ -1,7 +1,7 @@
 //! Archive of a run: all files needed to check, cite and show it again.
 
+mod opened;
 mod redact;
-mod tar;
 
 use crate::html::{Page, html};
 use crate::{Error, csv, json, samples};
@@ -9,10 +9,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use tare_record::journal;
 
+pub use opened::{BundleError, open_bundle};
 pub use redact::redact;
+
+/// Name of the list of sums of all other files, as `sha256sum --check` reads it.
+const CHECKSUMS: &str = "SHA256SUMS";
 
 /// Text of the archive's README.txt: the other files of the archive.
 const READ_ME: &str = "\
@@ -26,7 +29,7 @@ environment.json  the machine; `binary` is the SHA-256 of the program that measu
 SHA256SUMS        checksums: run `sha256sum --check SHA256SUMS`
 CITATION.cff      how to cite it
 
-To show the run again on any machine, run `tare report .` in this directory.
+To show the run again on any machine, run `tare report` with this archive or this directory.
 ";
 
 /// File of an archive: its name and its content.
@@ -49,7 +52,7 @@ impl ArchiveFile {
 /// # Errors
 /// Fails if the run cannot be written in one of the formats, or if compression fails.
 pub fn bundle(page: &Page<'_>, journal: &str, name: &str) -> Result<Vec<u8>, Error> {
-    let mut members = vec![
+    let members = vec![
         ArchiveFile::new("README.txt", READ_ME),
         ArchiveFile::new(journal::FILE, journal),
         ArchiveFile::new("plan.json", pretty(&page.run.plan)?),
@@ -60,14 +63,33 @@ pub fn bundle(page: &Page<'_>, journal: &str, name: &str) -> Result<Vec<u8>, Err
         ArchiveFile::new("report.html", html(page)?),
         ArchiveFile::new("CITATION.cff", citation(page)),
     ];
+    Ok(seal(members, name)?)
+}
+
+/// Packs files below a directory, with the list of their sums.
+fn seal(mut members: Vec<ArchiveFile>, name: &str) -> std::io::Result<Vec<u8>> {
     let sums: String =
         members.iter().map(|one| format!("{}  {}\n", sha256(&one.bytes), one.name)).collect();
-    members.push(ArchiveFile::new("SHA256SUMS", sums));
-    let archive =
-        tar::build_archive(members.iter().map(|one| (format!("{name}/{}", one.name), &*one.bytes)));
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(&archive)?;
-    Ok(packed.finish()?)
+    members.push(ArchiveFile::new(CHECKSUMS, sums));
+    pack(members.iter().map(|one| (one.name, &*one.bytes)), name)
+}
+
+/// Packs files below a directory, each with mode 0644, uid and gid 0, and mtime 0.
+fn pack<'a>(
+    files: impl Iterator<Item = (&'a str, &'a [u8])>,
+    name: &str,
+) -> std::io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    for (file, bytes) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_mode(0o644);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_mtime(0);
+        header.set_size(bytes.len() as u64);
+        archive.append_data(&mut header, format!("{name}/{file}"), bytes)?;
+    }
+    archive.into_inner()?.finish()
 }
 
 fn pretty(value: &impl serde::Serialize) -> Result<String, Error> {

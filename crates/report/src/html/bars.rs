@@ -8,7 +8,7 @@ use super::plot::{PlotArea, dot, line, rect, text, tooltip, truncate, width_of};
 use super::subject::{Subject, baseline_change, figure, tooltip_text, unit, verdict_words};
 use crate::scale::{AxisScale, ScaleKind, format_tick};
 use std::cmp::Ordering;
-use tare_record::{Better, Cell, Metric};
+use tare_record::{Better, Cell, Document, Metric};
 
 /// Height of a row, px.
 const ROW: f64 = 25.0;
@@ -42,6 +42,20 @@ pub(crate) fn bars(subject: &Subject<'_>, networks: &PageNetworks<'_>) -> Option
                 draw(&panels, networks, width, spread)
             }),
     )
+}
+
+/// Draws all cells of a document as a separate SVG file. Returns `None` if nothing was measured.
+pub(crate) fn bar_chart_file(document: &Document) -> Option<String> {
+    let cells: Vec<&Cell> = document.cells.iter().collect();
+    let first = cells.first()?;
+    let subject = Subject {
+        id: document.study.clone(),
+        workload: first.workload.clone(),
+        shape: &first.shape,
+        heading: format!("Figures of {}", document.study),
+        cells,
+    };
+    bars(&subject, &PageNetworks::new(document, ""))?.file()
 }
 
 fn best_first(mut cells: Vec<&Cell>) -> Vec<&Cell> {

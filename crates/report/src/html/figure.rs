@@ -118,7 +118,11 @@ impl Figure {
     /// # Errors
     /// Fails if the data cannot be written as CSV.
     pub(crate) fn render(&self, links: SvgLinks) -> Result<Element, Error> {
-        let heading = Element::new("h3").with("id", format!("{}-h", self.id)).push(&*self.title);
+        let permalink = Element::new("a")
+            .class("self")
+            .with("href", format!("#{}", self.id))
+            .push(&*self.title);
+        let heading = Element::new("h3").with("id", format!("{}-h", self.id)).push(permalink);
         let mut caption = Element::new("figcaption").push(heading);
         if !self.caption.is_empty() {
             caption.add(Element::new("p").push(self.caption.as_str()));
@@ -225,6 +229,11 @@ impl Figure {
             .with("download", format!("{}.{extension}", self.id))
             .with("href", href)
             .with("aria-label", format!("“{}” as {}", self.title, extension.to_uppercase()))
+    }
+
+    /// Renders the first wide drawing as a separate SVG file. Returns `None` if nothing is drawn.
+    pub(crate) fn file(&self) -> Option<String> {
+        self.views.first().map(|view| self.svg_file(view))
     }
 
     /// Renders the wide drawing as a separate SVG file.

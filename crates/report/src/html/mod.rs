@@ -24,6 +24,7 @@ mod sweeps;
 mod trial_timelines;
 
 use crate::Error;
+pub(crate) use bars::bar_chart_file;
 use element::{Element, MarkupNode};
 use figure::{STYLE, SvgLinks, compact};
 use networks::PageNetworks;

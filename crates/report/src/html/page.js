@@ -67,20 +67,53 @@
 
   const shown = (figure) =>
     [...figure.querySelectorAll("svg.fig")].find((svg) => svg.getBoundingClientRect().width !== 0);
+  const drawing = (figure) => {
+    const svg = shown(figure).cloneNode(true);
+    for (const mark of svg.querySelectorAll("[data-hint]")) {
+      const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
+      title.textContent = mark.dataset.hint;
+      mark.removeAttribute("data-hint");
+      mark.append(title);
+    }
+    const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+    style.textContent = document.getElementById("figure-style").textContent;
+    svg.prepend(style);
+    return new XMLSerializer().serializeToString(svg);
+  };
+  const pipes = (figure) => {
+    const words = (cell) => cell.textContent.replaceAll("\u200b", "").replaceAll("|", "\\|").trim();
+    const rows = [...figure.querySelectorAll("table tr")].map((row) => [...row.cells].map(words));
+    const rule = rows[0].map((_, at) => (at === 0 ? "---" : "---:"));
+    rows.splice(1, 0, rule);
+    return rows.map((row) => `| ${row.join(" | ")} |\n`).join("");
+  };
+  const copied = async (text, what) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      said.textContent = `${what} copied`;
+    } catch {
+      said.textContent = `${what} cannot be copied: download it`;
+    }
+  };
   for (const link of document.querySelectorAll("a.svg")) {
     link.addEventListener("click", () => {
-      const svg = shown(link.closest("figure")).cloneNode(true);
-      for (const mark of svg.querySelectorAll("[data-hint]")) {
-        const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-        title.textContent = mark.dataset.hint;
-        mark.removeAttribute("data-hint");
-        mark.append(title);
-      }
-      const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-      style.textContent = document.getElementById("figure-style").textContent;
-      svg.prepend(style);
-      const text = new XMLSerializer().serializeToString(svg);
+      const text = drawing(link.closest("figure"));
       link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
     });
+  }
+  for (const downloads of document.querySelectorAll("figure .downloads")) {
+    const figure = downloads.closest("figure");
+    const csv = downloads.querySelector("a:not(.svg)");
+    const copies = [["Markdown", () => pipes(figure)]];
+    if (csv) copies.push(["CSV", () => decodeURIComponent(csv.href.slice(csv.href.indexOf(",") + 1))]);
+    if (downloads.querySelector("a.svg")) copies.push(["SVG", () => drawing(figure)]);
+    for (const [what, text] of copies) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.textContent = `Copy ${what}`;
+      button.addEventListener("click", () => copied(text(), what));
+      downloads.append(button);
+    }
   }
 })();

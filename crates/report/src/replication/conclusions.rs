@@ -29,11 +29,12 @@ pub(crate) fn conclusion_grid(rerun: &Replication) -> Option<Grid> {
             ]
         })
         .collect();
-    text_grid(["conclusion of the source", "here", "because", "taken to mean"], &rows)
+    let of = if rerun.question.is_some() { "answer" } else { "conclusion of the source" };
+    text_grid([of, "here", "because", "taken to mean"], &rows)
 }
 
 /// Returns the observation that decides. Documents of older versions have the evidence only.
-pub(super) fn reason(conclusion: &TestedConclusion) -> Option<&str> {
+pub(crate) fn reason(conclusion: &TestedConclusion) -> Option<&str> {
     conclusion.reason.as_deref().or_else(|| conclusion.evidence.first().map(String::as_str))
 }
 

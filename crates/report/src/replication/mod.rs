@@ -12,8 +12,10 @@ use crate::style::{Style, Tone};
 use crate::text::{one_line, wrap};
 pub(crate) use comparison::{FigureComparison, comparisons};
 pub(crate) use conclusions::conclusion_grid;
+pub(crate) use conclusions::reason;
 pub(crate) use protocol::protocol_grid;
 use std::fmt::Write as _;
+pub(crate) use study_page::machine;
 pub use study_page::study_page;
 use tare_record::{ProtocolScale, Replication};
 
@@ -76,8 +78,11 @@ fn markdown_figures(rerun: &Replication) -> String {
     out
 }
 
-/// Says how closely the run kept to the protocol.
+/// Returns the question that the run answers, or says how closely it kept to the protocol of its source.
 pub(crate) fn headline(rerun: &Replication) -> String {
+    if let Some(question) = &rerun.question {
+        return question.asked.clone();
+    }
     let is_changed = rerun.protocol.iter().any(|entry| entry.differs);
     let scale = match rerun.scale {
         ProtocolScale::Scaled => "scaled: shorter than published",

@@ -73,7 +73,7 @@ fn words(entry: &ProtocolEntry) -> String {
 }
 
 /// Names the machine, the day and the command of the run.
-fn machine(document: &Document) -> String {
+pub(crate) fn machine(document: &Document) -> String {
     let environment = &document.environment;
     let day = environment.time.split('T').next().unwrap_or_default();
     let mut parts = vec![

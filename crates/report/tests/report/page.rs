@@ -101,6 +101,7 @@ fn whole() -> Document {
 /// Makes a published figure next to a measured one, with a conclusion of its source.
 fn rerun() -> Replication {
     Replication {
+        question: None,
         scale: ProtocolScale::Scaled,
         protocol: Vec::new(),
         figures: vec![FigurePair {

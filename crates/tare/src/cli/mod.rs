@@ -3,12 +3,14 @@
 mod compare;
 #[cfg(feature = "docker")]
 mod docker;
+mod help;
 mod probe;
 mod run;
 
 use crate::docker::DockerArguments;
 use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
+use tare_study::TimeSpan;
 
 pub(crate) use compare::CompareArguments;
 #[cfg(feature = "docker")]
@@ -18,7 +20,7 @@ pub(crate) use run::{RunArguments, ShapeArguments};
 
 /// Measures the cost of container networks, with confidence intervals.
 #[derive(Debug, Parser)]
-#[command(name = "tare", version = env!("TARE_VERSION"), max_term_width = 100, propagate_version = true)]
+#[command(name = "tare", version = env!("TARE_VERSION"), max_term_width = 100, propagate_version = true, after_help = help::FIRST_COMMANDS)]
 pub(crate) struct Cli {
     /// Subcommand to run.
     #[command(subcommand)]
@@ -29,6 +31,8 @@ pub(crate) struct Cli {
 pub(crate) enum Subcommand {
     /// Measure networks, compare them and print the cost of each
     Run(Box<RunArguments>),
+    /// List the questions that tare answers, or measure the answer to one
+    Ask(AskArguments),
     /// Finish an interrupted run, or complete one in which networks failed, with the same plan and seed
     Resume(ResumeArguments),
     /// Show the results of a run again, from its journal, with all notes
@@ -42,7 +46,7 @@ pub(crate) enum Subcommand {
     List(ListArguments),
     /// Check this machine: kernel, privileges, programs, noise
     Doctor(DoctorArguments),
-    /// Print the commands that build a network by hand
+    /// Print the commands that build a network by hand, or the report of an archive of a run
     Show(ShowArguments),
     /// Set up a network and run a program (or a shell) in its first client
     Up(Box<UpArguments>),
@@ -102,6 +106,27 @@ pub(crate) enum InternalRole {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct AskArguments {
+    /// Name of the question [default: list them]
+    pub(crate) question: Option<String>,
+    /// Maximum duration of the measurement [default: the question's]
+    #[arg(long, value_name = "T")]
+    pub(crate) budget: Option<TimeSpan>,
+    /// Directory for the journal and the results [default: tare-QUESTION-TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the HTML page with all figures to this file
+    #[arg(long, value_name = "F")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Allow the kernel to load modules that networks need
+    #[arg(long)]
+    pub(crate) load_modules: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {
     /// Directory of the run
     pub(crate) directory: PathBuf,
@@ -121,8 +146,9 @@ pub(crate) struct ResumeArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Directory of the run
-    pub(crate) directory: PathBuf,
+    /// Directory of the run, or an archive of `tare bundle`, which is checked first
+    #[arg(value_name = "DIRECTORY")]
+    pub(crate) run: PathBuf,
     /// Label of the network that ratios refer to [default: the run's baseline]
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
@@ -195,6 +221,8 @@ pub(crate) enum ListSubject {
     Workloads,
     /// Built-in studies
     Studies,
+    /// Questions of `tare ask`
+    Questions,
 }
 
 #[derive(Debug, Args)]
@@ -212,7 +240,7 @@ pub(crate) struct DoctorArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// Network to show
+    /// Network to show, or an archive of `tare bundle`, which is checked and reported
     pub(crate) network: String,
     #[command(flatten)]
     pub(crate) shape: ShapeArguments,
@@ -281,8 +309,11 @@ pub(crate) struct SchemaArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StudyPageArguments {
-    /// JSON document of a run of a built-in study
+    /// JSON document of a run of a built-in study, or of `tare ask`
     pub(crate) result: PathBuf,
+    /// Print the figure of the page of `tare ask` (SVG) instead
+    #[arg(long)]
+    pub(crate) figure: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! `tare compare`: compares two sides of runs, from their journals alone.
 
 use crate::cli::CompareArguments;
+use crate::commands::kept_run::read_kept_run;
 use crate::exit::{CommandExit, usage_error};
 use crate::output_file::write_whole;
 use anyhow::Context as _;
@@ -45,11 +46,9 @@ fn sides(arguments: &CompareArguments) -> anyhow::Result<(&[PathBuf], &[PathBuf]
     }
 }
 
-/// Reads the journals, each with the name of its directory.
+/// Reads the journals, each with the name of its directory or archive.
 fn read(side: &[PathBuf]) -> anyhow::Result<Vec<(String, Journal)>> {
-    side.iter()
-        .map(|path| Ok((path.display().to_string(), Journal::read(path).map_err(usage_error)?)))
-        .collect()
+    side.iter().map(|path| Ok((path.display().to_string(), read_kept_run(path)?))).collect()
 }
 
 fn compare(

@@ -9,6 +9,7 @@ use serde::Serialize;
 use tare_network::{NetworkOption, Offload};
 use tare_record::{Metric, Parameters};
 use tare_sandbox::ModuleLoading;
+use tare_study::BuiltinStudy;
 use tare_traffic::{Parameter, Workload};
 
 /// Output of `tare list networks --json`.
@@ -29,7 +30,13 @@ pub(crate) struct StudyList {
     studies: Vec<ListEntry>,
 }
 
-/// Network, workload or study.
+/// Output of `tare ask --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct QuestionList {
+    questions: Vec<ListEntry>,
+}
+
+/// Network, workload, study or question.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ListEntry {
     /// Name on the command line.
@@ -117,12 +124,15 @@ pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<CommandExit> {
     let rows = match arguments.what {
         ListSubject::Networks => networks(),
         ListSubject::Workloads => workloads(),
-        ListSubject::Studies => studies()?,
+        ListSubject::Studies => studies(tare_study::BUILTIN)?,
+        ListSubject::Questions => studies(tare_study::ANSWERS)?,
     };
     let text = if arguments.json {
         json(arguments.what, rows)?
     } else if arguments.markdown {
-        markdown(&rows)
+        markdown(arguments.what, &rows)
+    } else if arguments.what == ListSubject::Questions {
+        questions(&rows)
     } else {
         plain(&rows)
     };
@@ -192,15 +202,19 @@ fn programs_of(workload: &dyn Workload) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-fn studies() -> anyhow::Result<Vec<ListEntry>> {
-    tare_study::BUILTIN
+fn studies(built_in: &[BuiltinStudy]) -> anyhow::Result<Vec<ListEntry>> {
+    built_in
         .iter()
         .filter_map(|built_in| tare_study::builtin_study(built_in.name))
         .map(|study| {
             let study = study?;
             Ok(ListEntry {
                 name: study.name.unwrap_or_default(),
-                summary: study.summary.unwrap_or_default(),
+                summary: study
+                    .question
+                    .map(|question| question.asked)
+                    .or(study.summary)
+                    .unwrap_or_default(),
                 stands_for: None,
                 available: true,
                 reason: None,
@@ -220,6 +234,7 @@ fn json(what: ListSubject, rows: Vec<ListEntry>) -> anyhow::Result<String> {
         ListSubject::Networks => serde_json::to_string_pretty(&NetworkList { networks: rows })?,
         ListSubject::Workloads => serde_json::to_string_pretty(&WorkloadList { workloads: rows })?,
         ListSubject::Studies => serde_json::to_string_pretty(&StudyList { studies: rows })?,
+        ListSubject::Questions => serde_json::to_string_pretty(&QuestionList { questions: rows })?,
     })
 }
 
@@ -272,6 +287,18 @@ fn plain(rows: &[ListEntry]) -> String {
     text
 }
 
+/// Formats questions with their names, and what to type next.
+fn questions(rows: &[ListEntry]) -> String {
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let mut text = String::from(
+        "The answer of this machine, within a minute, of servers within five: tare ask NAME\n\n",
+    );
+    for row in rows {
+        text.push_str(&format!("{:width$}  {}\n", row.name, row.summary));
+    }
+    text
+}
+
 /// Formats the numbers of nodes that a network joins; empty for a network of one node.
 fn format_nodes([least, most]: [u32; 2]) -> String {
     match (least, most) {
@@ -281,7 +308,12 @@ fn format_nodes([least, most]: [u32; 2]) -> String {
 }
 
 /// Formats a table for documentation, which is independent of what runs on the machine.
-fn markdown(rows: &[ListEntry]) -> String {
+fn markdown(what: ListSubject, rows: &[ListEntry]) -> String {
+    if what == ListSubject::Questions {
+        let line = |row: &ListEntry| format!("| `{}` | {} |\n", row.name, row.summary);
+        let lines: String = rows.iter().map(line).collect();
+        return format!("| name | question |\n|---|---|\n{lines}");
+    }
     let mut text = "| name | what it is | stands for |\n|---|---|---|\n".to_owned();
     for row in rows {
         let stands_for = row.stands_for.as_deref().unwrap_or_default();

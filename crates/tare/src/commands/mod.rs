@@ -1,5 +1,6 @@
 //! Subcommands, one file each.
 
+pub(crate) mod ask;
 pub(crate) mod bundle;
 #[cfg(feature = "docker")]
 pub(crate) mod clean;
@@ -22,6 +23,7 @@ pub(crate) mod up;
 
 #[cfg(test)]
 mod altered_journals;
+mod kept_run;
 mod measure;
 mod page;
 mod resource_demand;

@@ -2,6 +2,7 @@
 //! shows nothing that was not asked for.
 
 use crate::cli::{PlotSubject, ReportArguments};
+use crate::commands::kept_run::read_kept_run;
 use crate::commands::page::{self, write_output};
 use crate::exit::{CommandExit, usage_error};
 use std::path::Path;
@@ -11,7 +12,7 @@ use tare_report::{NoteExtent, Style};
 
 /// Shows a run again.
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<CommandExit> {
-    let journal = Journal::read(&arguments.directory).map_err(usage_error)?;
+    let journal = read_kept_run(&arguments.run)?;
     if arguments.pairs {
         crate::output::print(&tare_report::pairs(
             &tare_analysis::network_pairs(&journal)?,
@@ -37,6 +38,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<CommandExit> {
         None => render_document(arguments, &document)?,
     };
     crate::output::print(&text)?;
+    Ok(CommandExit::Done)
+}
+
+/// Prints the table of a kept run, with all notes.
+pub(crate) fn show(run: &Path) -> anyhow::Result<CommandExit> {
+    let document = tare_analysis::document(&read_kept_run(run)?, None).map_err(usage_error)?;
+    crate::output::print(&tare_report::table(&document, &Style::detect(), NoteExtent::All))?;
     Ok(CommandExit::Done)
 }
 

@@ -19,6 +19,7 @@ fn schemas() -> Vec<(&'static str, Schema)> {
         ("networks.json", schema_for!(list::NetworkList)),
         ("workloads.json", schema_for!(list::WorkloadList)),
         ("studies.json", schema_for!(list::StudyList)),
+        ("questions.json", schema_for!(list::QuestionList)),
         ("doctor.json", schema_for!(doctor::Diagnosis)),
         ("protocol-ask.json", schema_for!(message::ClientMessage)),
         ("protocol-answer.json", schema_for!(message::ListenerMessage)),

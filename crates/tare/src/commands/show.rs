@@ -2,8 +2,10 @@
 
 use crate::catalogue::build_catalogue;
 use crate::cli::{ShapeArguments, ShowArguments};
+use crate::commands::report;
 use crate::commands::run::check_core_count;
 use crate::exit::{CommandExit, usage_error};
+use std::path::Path;
 use tare_network::{
     Background, Family, MtuSource, Network, NetworkParameters, NetworkRegistry, NetworkSpec,
     NodeLink, Placement, Shape,
@@ -12,6 +14,10 @@ use tare_sandbox::ModuleLoading;
 
 /// Prints the commands.
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<CommandExit> {
+    let archive = Path::new(&arguments.network);
+    if archive.is_file() {
+        return report::show(archive);
+    }
     let everything = build_catalogue(None, ModuleLoading::Never);
     let (spelled, network) = find_network(&everything.networks, &arguments.network)?;
     refuse_load_flags(&arguments.shape)?;

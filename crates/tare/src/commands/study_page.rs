@@ -1,5 +1,5 @@
 //! `tare study-page`: the documentation page of a built-in study, from the stored document of a run of it. The pages are
-//! stored in `docs/studies/`.
+//! stored in `docs/studies/`, and those of questions with their figures in `docs/answers/`.
 
 use crate::cli::StudyPageArguments;
 use crate::exit::{CommandExit, usage_error};
@@ -15,6 +15,16 @@ pub(crate) fn run(arguments: &StudyPageArguments) -> anyhow::Result<CommandExit>
     let document: Document = serde_json::from_str(&text)
         .with_context(|| format!("{path} is no result of a run"))
         .map_err(usage_error)?;
+    if arguments.figure {
+        let figure = tare_report::answer_figure(&document)
+            .ok_or_else(|| usage_error(anyhow::anyhow!("{path} has no figure to draw")))?;
+        crate::output::print(&format!("{figure}\n"))?;
+        return Ok(CommandExit::Done);
+    }
+    if let Some(page) = tare_report::answer_page(&document) {
+        crate::output::print(&page)?;
+        return Ok(CommandExit::Done);
+    }
     let study = tare_study::builtin_study(&document.study).transpose().map_err(usage_error)?;
     let page = study.and_then(|study| {
         let (summary, source) = (study.summary.unwrap_or_default(), study.source?);

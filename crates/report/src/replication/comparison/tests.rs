@@ -53,6 +53,7 @@ fn pair(network: &str, clients: u32) -> FigurePair {
 
 fn rerun(figures: Vec<FigurePair>) -> Replication {
     Replication {
+        question: None,
         scale: ProtocolScale::Scaled,
         protocol: Vec::new(),
         figures,

@@ -1,0 +1,54 @@
+//! Tests of `tare ask`: every question is listed, and its study measures what its sentence is about. Whether the sentences
+//! hold is for an idle machine: `make soak`.
+
+use serde_json::Value;
+use support::program::Tare;
+use support::{ScratchDirectory, list, schema, text};
+
+/// Questions whose load comes from real servers, which are for the tests of foreign tools.
+const OF_SERVERS: [&str; 1] = ["database"];
+
+#[test]
+fn questions_are_listed_with_what_to_type() {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::in_directory(scratch.root());
+    let listed = tare.run(&["ask", "--json"]).expect(0).json();
+    schema::check(&listed, "questions.json");
+    let shown = tare.run(&["ask"]).expect(0).text();
+    for question in list(&listed, "questions") {
+        let line = format!("{:18}  {}", text(question, "name"), text(question, "summary"));
+        assert!(shown.contains(&line), "{line}: {shown}");
+    }
+    assert!(shown.contains("tare ask NAME"), "{shown}");
+    let refused = tare.run(&["ask", "life"]).expect(2).stderr;
+    assert!(
+        refused.contains("unknown question `life`: expected one of bridge-or-host"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn every_question_is_measured_and_its_sentence_tested() {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::in_directory(scratch.root());
+    let listed = tare.run(&["ask", "--json"]).expect(0).json();
+    for question in list(&listed, "questions") {
+        let name = text(question, "name");
+        if !OF_SERVERS.contains(&name) {
+            let run = ["ask", name, "--budget", "2s", "--json", "--out", name];
+            check_answer(name, question, &tare.run(&run).expect(0).json());
+        }
+    }
+}
+
+/// Checks that the document has the question, and a tested sentence for it.
+fn check_answer(name: &str, question: &Value, document: &Value) {
+    schema::check(document, "run.json");
+    assert_eq!(document["rerun"]["question"]["asked"], question["summary"], "{name}");
+    let skipped = list(document, "skipped");
+    for conclusion in list(&document["rerun"], "conclusions") {
+        let reason = text(conclusion, "reason");
+        let is_absent = skipped.iter().any(|one| reason.contains(text(one, "network")));
+        assert!(reason.contains(" × that of ") || is_absent, "{name}: {conclusion}");
+    }
+}
