@@ -2,15 +2,15 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run build release reproducible install check test test-system test-tls ci audit soak fuzz mutants coverage bench fidelity book \
-	generated tools check-tools run-tools network-tools test-tools system-tools bench-tools
+.PHONY: help setup run build release dist reproducible install check test test-system test-tls ci audit soak fuzz mutants coverage bench fidelity book \
+	generated tools dist-tools package-tools check-tools run-tools network-tools test-tools system-tools bench-tools
 
 # Arguments of tare in `make run`.
 ARGS ?= run --quick
 # Duration of each target of `make fuzz`, s; and its targets, all where none is named.
 FUZZ_SECONDS ?= 30
 FUZZ_TARGETS ?=
-# Parts of `make test-system`: tools, engines, page, vm; all where none is named.
+# Parts of `make test-system`: tools, engines, page, packages, vm; all where none is named.
 PARTS ?=
 # Prefix of `make install`.
 PREFIX ?= /usr/local
@@ -35,7 +35,10 @@ release: tools ## the same with all optimisations, which takes minutes, and what
 	@scripts/build.sh release
 	@cargo xtask bill-of-materials target/bin/tare.cdx.json
 
-reproducible: tools ## two builds of this commit in two directories: the same bytes
+dist: dist-tools ## packages for x86-64 and aarch64: tar.gz, deb, rpm, wheel, image, krew, checksums; in target/dist
+	@cargo xtask dist
+
+reproducible: dist-tools ## the packages of this commit, built in two directories: the same bytes
 	@scripts/reproducible.sh
 
 install: release ## the binary, manual pages and completions, below PREFIX
@@ -54,7 +57,7 @@ check: check-tools ## format, lints, documentation with its links, dependencies'
 test: test-tools build ## unit, property, simulation, lab and end-to-end tests: for root or an ordinary user
 	cargo xtask test
 
-test-system: system-tools build ## engines, Swarm, databases, foreign tools, the page in Chromium, the virtual machine (PARTS=engines,vm)
+test-system: system-tools package-tools build ## engines, Swarm, databases, foreign tools, the page in Chromium, packages, the virtual machine (PARTS=engines,vm)
 	cargo xtask test-system $(if $(PARTS),--only $(PARTS))
 
 ci: test-tools build ## the parts of test-system that this change can break
@@ -101,6 +104,11 @@ tools:
 	@scripts/packages.sh cc:gcc,libc6-dev
 	@scripts/toolchain.sh
 
+# With an emulator for each of the two architectures that this machine is not.
+dist-tools: tools
+	@scripts/packages.sh dpkg-deb:dpkg rpmbuild:rpm tar:tar gzip:gzip xz:xz-utils git:git qemu-aarch64:qemu-user qemu-x86_64:qemu-user
+	@scripts/targets.sh x86_64-unknown-linux-musl aarch64-unknown-linux-musl
+
 check-tools: tools
 	@scripts/preflight.sh
 	@scripts/tools.sh
@@ -123,6 +131,10 @@ system-tools: test-tools
 		redis-server:redis wrk:wrk iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf \
 		chromium:chromium tar:tar sha256sum:coreutils
 	@scripts/docker.sh
+
+# Clean systems, in which packages are installed.
+package-tools: dist-tools
+	@scripts/packages.sh debootstrap:debootstrap
 
 bench-tools: system-tools
 	@scripts/packages.sh nuttcp:nuttcp taskset:util-linux

@@ -24,15 +24,20 @@ if [ "$profile" = release ]; then
     export RUSTFLAGS
 fi
 
-# All packages are selected, so that their dependencies have the features with which tests are built, and are compiled once.
+# What is shipped has the features that it needs. For tests all packages are selected, so that their dependencies are compiled once.
+selection=--workspace
+[ "$profile" != release ] || selection='--package tare --no-default-features --features docker'
+
 directory=${CARGO_TARGET_DIR:-target}
 if has_musl; then
-    cargo build --profile "$profile" --locked --workspace --bin tare --target "$musl"
+    # shellcheck disable=SC2086 # a word each
+    cargo build --profile "$profile" --locked $selection --bin tare --target "$musl"
     built=$directory/$musl/$profile/tare
 else
     say "This toolchain has no $musl: building for this host; the binary is not static and runs in no foreign container"
     host=$(rustc -vV | sed -n 's/^host: //p')
-    cargo build --profile "$profile" --locked --workspace --bin tare --target "$host"
+    # shellcheck disable=SC2086 # a word each
+    cargo build --profile "$profile" --locked $selection --bin tare --target "$host"
     built=$directory/$host/$profile/tare
 fi
 mkdir -p target/bin

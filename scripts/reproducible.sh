@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the binary that is shipped in two directories, from this commit, and compares the bytes.
+# Builds the packages of this machine's target in two directories, from this commit, and compares the bytes.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -8,16 +8,22 @@ set -eu
 root=$PWD/target/reproducible
 rm -rf "$root"
 mkdir -p "$root"
-for directory in one another/directory; do
-    git clone --quiet . "$root/$directory"
-    (cd "$root/$directory" && CARGO_TARGET_DIR="$PWD/target" scripts/build.sh release && cp target/bin/tare "$root/${directory%%/*}.tare")
-    rm -rf "$root/$directory"
-done
-if ! cmp "$root/one.tare" "$root/another.tare"; then
-    die "the two builds differ: see $root"
+
+# build DIRECTORY NAME: clones into the directory, and keeps its packages under the name.
+build() {
+    git clone --quiet . "$root/$1"
+    (cd "$root/$1" && CARGO_TARGET_DIR="$PWD/target" cargo xtask dist host)
+    mv "$root/$1/target/dist" "$root/$2"
+    rm -rf "${root:?}/$1"
+}
+build one one.dist
+# Another user's settings, too.
+(umask 077 && export TZ=Asia/Kathmandu LC_ALL=C && build another/directory another.dist)
+
+diff -r "$root/one.dist" "$root/another.dist" || die "the two builds differ: see $root"
+if grep -raqF "$root" "$root/one.dist"; then
+    die "a file tells the directory in which it was built: $root"
 fi
-if grep -qaF "$root" "$root/one.tare"; then
-    die "the binary tells the directory in which it was built: $root"
-fi
-say "Two builds in two directories gave the same $(wc -c <"$root/one.tare") bytes: $(sha256sum <"$root/one.tare" | cut -c 1-64)"
+say "Two builds in two directories gave the same bytes:"
+cat "$root/one.dist/SHA256SUMS" >&2
 rm -rf "$root"

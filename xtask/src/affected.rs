@@ -9,6 +9,7 @@ const TOOLS: &[TestPart] = &[TestPart::Tools];
 const ENGINES: &[TestPart] = &[TestPart::Engines];
 const PAGE: &[TestPart] = &[TestPart::Page];
 const SHARED: &[TestPart] = &[TestPart::Engines, TestPart::Page];
+const PACKAGES: &[TestPart] = &[TestPart::Packages];
 const VM: &[TestPart] = &[TestPart::Vm];
 
 /// Prefixes of paths, and the parts that a change below them can break. The longest prefix of a path decides. `make
@@ -55,6 +56,9 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("crates/report/", PAGE),
     ("tests/page/", PAGE),
     ("tests/support/chromium.rs", PAGE),
+    // Packages of a version.
+    ("packaging/", PACKAGES),
+    ("tests/packages/", PACKAGES),
     // Covered by `make check` and `make test`.
     (".gitignore", NONE),
     ("CITATION.cff", NONE),
@@ -67,7 +71,6 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("docs/", NONE),
     ("examples/", NONE),
     ("fuzz/", NONE),
-    ("packaging/", NONE),
     ("rustfmt.toml", NONE),
     ("studies/", NONE),
     ("tests/MUTANTS.md", NONE),
@@ -120,6 +123,7 @@ mod tests {
             ("crates/tools/src/adapters/wrk.rs", TOOLS),
             ("crates/report/src/html/page.js", PAGE),
             ("tests/support/engine", ENGINES),
+            ("packaging/deb/postinst", PACKAGES),
             ("tests/support/lib.rs", NONE),
             ("tests/e2e/quick.rs", NONE),
             ("Cargo.lock", ALL),

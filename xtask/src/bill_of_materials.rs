@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Target of the binary: packages of other platforms are left out.
+/// Target of the binary of `make release`.
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// Answer of `cargo metadata`, as far as it is used.
@@ -55,8 +55,15 @@ struct DependencyKind {
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let [file] = arguments else { bail!("expected one argument, the file") };
+    fs::write(repository.path(file), text(repository, TARGET)?)
+        .with_context(|| format!("cannot write {file}"))?;
+    Ok(TaskResult::Passed)
+}
+
+/// Returns the bill of materials of the binary of a target. Packages of other platforms are left out.
+pub(crate) fn text(repository: &Repository, target: &str) -> Result<String> {
     let mut command = repository.command("cargo");
-    command.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", TARGET]);
+    command.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", target]);
     let metadata = serde_json::from_str(&process::output(&mut command)?)
         .context("cannot read the answer of cargo metadata")?;
     let lock =
@@ -66,9 +73,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskR
     bill["metadata"]["tools"] = json!({
         "components": [{ "type": "application", "name": "rustc", "version": compiler.trim() }],
     });
-    let text = serde_json::to_string_pretty(&bill)? + "\n";
-    fs::write(repository.path(file), text).with_context(|| format!("cannot write {file}"))?;
-    Ok(TaskResult::Passed)
+    Ok(serde_json::to_string_pretty(&bill)? + "\n")
 }
 
 /// Returns the SHA-256 checksums of a lock file's packages, by name and version.

@@ -8,7 +8,10 @@ use crate::process;
 use crate::repository::Repository;
 use crate::system_lane::{self, GuestScope};
 use anyhow::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Parts that take longer than all others together, so that they run before a release and not for every change.
+const BEFORE_RELEASE: [TestPart; 1] = [TestPart::Packages];
 
 /// Decides which parts run, prints the reasons, and runs them.
 pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
@@ -17,12 +20,14 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let causes = affected::by_part(&paths);
     print!("{}", decision(&base, paths.len(), &causes));
-    if causes.is_empty() {
+    let parts: BTreeSet<TestPart> =
+        causes.into_keys().filter(|part| !BEFORE_RELEASE.contains(part)).collect();
+    if parts.is_empty() {
         return Ok(TaskResult::Passed);
     }
     // Packages and engines that only these parts need.
     process::run(repository.command("make").args(["--no-print-directory", "system-tools"]))?;
-    system_lane::run_parts(repository, &causes.into_keys().collect(), GuestScope::Short)
+    system_lane::run_parts(repository, &parts, GuestScope::Short)
 }
 
 fn decision(base: &ChangeBase, changed: usize, causes: &BTreeMap<TestPart, &str>) -> String {
@@ -30,6 +35,11 @@ fn decision(base: &ChangeBase, changed: usize, causes: &BTreeMap<TestPart, &str>
         format!("tare ci: {changed} files differ from {} ({})\n", base.commit, base.chosen_by);
     for part in TestPart::ALL {
         let line = match causes.get(&part) {
+            Some(path) if BEFORE_RELEASE.contains(&part) => {
+                format!(
+                    "  {part}: runs before a release (make test-system PARTS={part}), because of {path}\n"
+                )
+            }
             Some(path) => format!("  {part}: runs, because of {path}\n"),
             None => format!("  {part}: does not run, no file that it depends on differs\n"),
         };
@@ -45,13 +55,17 @@ mod tests {
     #[test]
     fn the_decision_names_the_cause_of_each_part() {
         let base = ChangeBase { commit: "abc".to_owned(), chosen_by: "TARE_CI_BASE" };
-        let causes = BTreeMap::from([(TestPart::Vm, "tests/vm/main.rs")]);
+        let causes = BTreeMap::from([
+            (TestPart::Vm, "tests/vm/main.rs"),
+            (TestPart::Packages, "packaging/deb/postinst"),
+        ]);
         assert_eq!(
             decision(&base, 2, &causes),
             "tare ci: 2 files differ from abc (TARE_CI_BASE)\n\
              \x20 tools: does not run, no file that it depends on differs\n\
              \x20 engines: does not run, no file that it depends on differs\n\
              \x20 page: does not run, no file that it depends on differs\n\
+             \x20 packages: runs before a release (make test-system PARTS=packages), because of packaging/deb/postinst\n\
              \x20 vm: runs, because of tests/vm/main.rs\n"
         );
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Shells, and the file of their completions below the prefix.
-const COMPLETIONS: [(&str, &str); 3] = [
+pub(crate) const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/tare"),
     ("zsh", "share/zsh/site-functions/_tare"),
     ("fish", "share/fish/vendor_completions.d/tare.fish"),
@@ -21,7 +21,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 const BILL: &str = "target/bin/tare.cdx.json";
 
 /// Directory of the manual pages below the prefix.
-const MANUAL: &str = "share/man/man1";
+pub(crate) const MANUAL: &str = "share/man/man1";
 
 /// Installs below the prefix, with root's privileges if the user agrees.
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {

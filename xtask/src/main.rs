@@ -14,6 +14,9 @@ mod affected;
 mod bill_of_materials;
 mod change;
 mod ci;
+mod clean_roots;
+mod debian_site;
+mod dist;
 mod expected_skips;
 mod fuzz;
 mod generated;
@@ -64,7 +67,7 @@ impl TaskResult {
 const USAGE: &str = "usage: cargo xtask TASK
   test [ARGUMENT..]                   the tests of `make test`; arguments go to `cargo nextest run`
   test-system [--only PART,..] [--long]
-                                      tools, engines, page and vm; all parts and --long without --only
+                                      tools, engines, page, packages and vm; all and --long without --only
   test-tls                            engines behind TLS
   ci                                  the parts of test-system that the change under test can break
   vm COMMAND [ARGUMENT..]             a command in the virtual machine
@@ -74,6 +77,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   study-result DIR                    the result of a run of a study, for its page in docs/studies
   messages                            tests/messages.txt: errors, remedies and findings of all sources
   install PREFIX                      the binary, manual pages and completions
+  dist [host|TARGET..]                packages of this version for all targets, in target/dist
   advisories                          known vulnerabilities of dependencies, where their database can be reached
   bill-of-materials FILE              what the binary is made of (CycloneDX)
   fuzz SECONDS [TARGET..]             arbitrary bytes for every reader
@@ -108,6 +112,7 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
         "study-result" => generated::store_result(&repository, rest),
         "messages" => messages::run(&repository),
         "install" => install::run(&repository, rest),
+        "dist" => dist::run(&repository, rest),
         "advisories" => advisories::run(&repository),
         "bill-of-materials" => bill_of_materials::run(&repository, rest),
         "fuzz" => fuzz::run(&repository, rest),

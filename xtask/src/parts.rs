@@ -13,13 +13,16 @@ pub(crate) enum TestPart {
     Engines,
     /// HTML page in a browser.
     Page,
+    /// Packages, installed in clean systems.
+    Packages,
     /// A virtual machine, whose kernel has all modules.
     Vm,
 }
 
 impl TestPart {
     /// All parts, in the order in which they run.
-    pub(crate) const ALL: [Self; 4] = [Self::Tools, Self::Engines, Self::Page, Self::Vm];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Tools, Self::Engines, Self::Page, Self::Packages, Self::Vm];
 
     /// Returns the name of the part, and of its test binary.
     pub(crate) fn name(self) -> &'static str {
@@ -27,6 +30,7 @@ impl TestPart {
             Self::Tools => "tools",
             Self::Engines => "engines",
             Self::Page => "page",
+            Self::Packages => "packages",
             Self::Vm => "vm",
         }
     }
@@ -44,7 +48,7 @@ pub(crate) fn parse(list: &str) -> Result<BTreeSet<TestPart>> {
     for name in list.split(',') {
         let Some(part) = TestPart::ALL.into_iter().find(|part| part.name() == name) else {
             bail!(
-                "invalid part {name:?}: expected tools, engines, page or vm, with commas between them"
+                "invalid part {name:?}: expected tools, engines, page, packages or vm, with commas between them"
             );
         };
         parts.insert(part);

@@ -1,7 +1,9 @@
-//! `cargo xtask test-system`: tests with foreign tools, engines, a browser and other kernels. A skip that this machine
+//! `cargo xtask test-system`: tests with foreign tools, engines, a browser, packages and other kernels. A skip that this machine
 //! does not explain is a failure.
 
 use crate::TaskResult;
+use crate::clean_roots;
+use crate::dist;
 use crate::expected_skips::{self, SkipMachine};
 use crate::nextest::Nextest;
 use crate::parts::{self, TestPart};
@@ -35,6 +37,10 @@ pub(crate) fn run_parts(
 ) -> Result<TaskResult> {
     if preflight::run(repository, TestLane::System) == TaskResult::Failed {
         return Ok(TaskResult::Failed);
+    }
+    if parts.contains(&TestPart::Packages) {
+        clean_roots::make(repository)?;
+        dist::run(repository, &[])?;
     }
     let nextest = Nextest::new(repository)?;
     let mut outcome = LaneOutcome::default();
@@ -157,7 +163,7 @@ mod tests {
         assert_eq!(filter(&[TestPart::Vm].into()), None);
         assert_eq!(
             filter(&TestPart::ALL.into()).unwrap(),
-            "package(=tare-tests) & (binary(=tools) | binary(=engines) | binary(=page))"
+            "package(=tare-tests) & (binary(=tools) | binary(=engines) | binary(=page) | binary(=packages))"
         );
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::process;
 use crate::repository::Repository;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::process::Command;
 
 /// Returns the target of the tests' build: musl if the toolchain has its standard library, so that test binaries are
 /// static and run in any container, else the host.
@@ -17,6 +19,19 @@ pub(crate) fn host(repository: &Repository) -> Result<String> {
     let version = process::output(repository.command("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("`rustc -vV` names no host")
+}
+
+/// Makes a command of a program that comes with the compiler and uses its libraries.
+pub(crate) fn command(repository: &Repository, name: &str) -> Result<Command> {
+    let root = process::output(repository.command("rustc").args(["--print", "sysroot"]))?;
+    let libraries = Path::new(root.trim()).join("lib");
+    let program = libraries.join("rustlib").join(host(repository)?).join("bin").join(name);
+    if !program.is_file() {
+        bail!("this Rust toolchain has no {}: use one of rustup", program.display());
+    }
+    let mut command = repository.command(program);
+    command.env("LD_LIBRARY_PATH", libraries);
+    Ok(command)
 }
 
 fn musl_of(host: &str) -> String {

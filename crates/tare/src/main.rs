@@ -42,7 +42,9 @@ fn main() -> ExitCode {
         Subcommand::Clean(arguments) => commands::clean::run(&arguments),
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
+        #[cfg(feature = "generators")]
         Subcommand::Schema(arguments) => commands::schema::run(&arguments),
+        #[cfg(feature = "generators")]
         Subcommand::StudyPage(arguments) => commands::study_page::run(&arguments),
         Subcommand::Internal(role) => commands::internal::run(&role),
     };

@@ -1,6 +1,7 @@
 //! Client of apt: finds the newest kernel and its package. Backports have package lists of their own, so that this
 //! machine's lists stay as they are.
 
+use crate::debian_site::DebianSite;
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context, Result};
@@ -58,22 +59,12 @@ impl<'a> Apt<'a> {
 
 /// Returns apt with only the backports of this distribution, from the same site as its other packages.
 pub(super) fn backports<'a>(repository: &'a Repository, directory: &Path) -> Result<Apt<'a>> {
-    let release = fs::read_to_string("/etc/os-release").context("cannot read /etc/os-release")?;
-    let codename = codename(&release).context("/etc/os-release names no VERSION_CODENAME")?;
-    let targets = process::output(repository.command("apt-get").args([
-        "indextargets",
-        "--format",
-        "$(REPO_URI) $(CODENAME) $(COMPONENT)",
-        "Created-By: Packages",
-        "Origin: Debian",
-    ]))?;
-    let site = site(&targets, codename)
-        .with_context(|| format!("apt has no packages of Debian {codename}"))?;
+    let DebianSite { address, codename } = DebianSite::of_machine(repository)?;
     let apt = directory.join("apt");
     for part in ["parts", "lists/partial", "archives/partial"] {
         fs::create_dir_all(apt.join(part))?;
     }
-    fs::write(apt.join("parts/backports.list"), source(site, codename))?;
+    fs::write(apt.join("parts/backports.list"), source(&address, &codename))?;
     let path = |name: &str| apt.join(name).display().to_string();
     let options = vec![
         "Dir::Etc::SourceList=/dev/null".to_owned(),
@@ -98,20 +89,6 @@ fn kernel_package(depends: &str) -> Option<String> {
     })
 }
 
-fn codename(release: &str) -> Option<&str> {
-    let value = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="))?;
-    Some(value.trim_matches('"')).filter(|name| !name.is_empty())
-}
-
-/// Returns the address of the distribution's main component, from lines of address, codename and component.
-fn site<'a>(targets: &'a str, codename: &str) -> Option<&'a str> {
-    targets.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        let site = words.next()?;
-        (words.next()? == codename && words.next()? == "main").then_some(site)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,11 +102,6 @@ mod tests {
 
     #[test]
     fn backports_come_from_where_the_distribution_does() {
-        assert_eq!(codename("ID=debian\nVERSION_CODENAME=bookworm\n"), Some("bookworm"));
-        assert_eq!(codename("VERSION_CODENAME=\"\"\n"), None);
-        let targets = "http://s/ bookworm-security main\nhttp://d/ bookworm contrib\nhttp://d/ bookworm main\n";
-        assert_eq!(site(targets, "bookworm"), Some("http://d/"));
-        assert_eq!(site(targets, "trixie"), None);
         assert!(source("http://d/", "bookworm").ends_with("http://d/ bookworm-backports main\n"));
     }
 }

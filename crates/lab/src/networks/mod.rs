@@ -140,16 +140,16 @@ fn boxed_network(
     recipe: impl LabNetworkDefinition,
     sandbox: &Option<Arc<Sandbox>>,
 ) -> Box<dyn Network> {
-    Box::new(LabNetwork { recipe, sandbox: sandbox.clone() })
+    Box::new(LabNetwork { recipe: Box::new(recipe), sandbox: sandbox.clone() })
 }
 
 /// Network of the lab: its definition, and the lab in which to build it.
-struct LabNetwork<R> {
-    recipe: R,
+struct LabNetwork {
+    recipe: Box<dyn LabNetworkDefinition>,
     sandbox: Option<Arc<Sandbox>>,
 }
 
-impl<R: LabNetworkDefinition> LabNetwork<R> {
+impl LabNetwork {
     /// Returns the layout with the network's options and the shape's MSS clamping applied.
     fn complete_layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let shape = network_options::apply_to_shape(shape, &site.options);
@@ -194,7 +194,7 @@ impl<R: LabNetworkDefinition> LabNetwork<R> {
     }
 }
 
-impl<R: LabNetworkDefinition> Network for LabNetwork<R> {
+impl Network for LabNetwork {
     fn info(&self) -> NetworkInfo {
         self.recipe.info()
     }

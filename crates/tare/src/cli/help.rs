@@ -1,7 +1,9 @@
 //! Help that fits a screen: what to type first, and the essential options of `tare run`.
 
 use super::Cli;
+use super::plugin_name::plugin_name;
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
+use std::ffi::OsString;
 
 /// What to type first.
 pub(super) const FIRST_COMMANDS: &str = "\
@@ -33,7 +35,13 @@ const ESSENTIAL_OPTIONS: [&str; 16] = [
 impl Cli {
     /// Parses the arguments of the process. Prints help, the version or an error, and exits, if they ask for that.
     pub(crate) fn from_process() -> Self {
-        let matches = command_with_short_help().get_matches();
+        let mut words: Vec<OsString> = std::env::args_os().collect();
+        if let Some(program) = words.first_mut()
+            && let Some(name) = plugin_name(program)
+        {
+            *program = name.into();
+        }
+        let matches = command_with_short_help().get_matches_from(words);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }

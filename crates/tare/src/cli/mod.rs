@@ -4,6 +4,7 @@ mod compare;
 #[cfg(feature = "docker")]
 mod docker;
 mod help;
+mod plugin_name;
 mod probe;
 mod run;
 
@@ -69,9 +70,11 @@ pub(crate) enum Subcommand {
     #[command(hide = true)]
     Manual(ManualArguments),
     /// Write the JSON schemas of the output of `--json`
+    #[cfg(feature = "generators")]
     #[command(hide = true)]
     Schema(SchemaArguments),
     /// Print the documentation page of a study, from the document of a run of it
+    #[cfg(feature = "generators")]
     #[command(hide = true)]
     StudyPage(StudyPageArguments),
     /// Run a role that tare starts itself
@@ -301,12 +304,14 @@ pub(crate) struct ManualArguments {
     pub(crate) directory: PathBuf,
 }
 
+#[cfg(feature = "generators")]
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
     /// Output directory
     pub(crate) directory: PathBuf,
 }
 
+#[cfg(feature = "generators")]
 #[derive(Debug, Args)]
 pub(crate) struct StudyPageArguments {
     /// JSON document of a run of a built-in study, or of `tare ask`

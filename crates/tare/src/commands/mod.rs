@@ -16,8 +16,10 @@ pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+#[cfg(feature = "generators")]
 pub(crate) mod schema;
 pub(crate) mod show;
+#[cfg(feature = "generators")]
 pub(crate) mod study_page;
 pub(crate) mod up;
 
