@@ -162,6 +162,11 @@ fn the_pages_of_studies_are_those_of_this_program() {
             };
             is_made(&["study-page", &result], &format!("{study}.md"));
             if directory.ends_with("answers") {
+                let index = std::fs::read_to_string(directory.join("README.md")).expect("an index");
+                assert!(
+                    index.contains(&format!("]({study}.md)")),
+                    "{study} is not in the index: {REMEDY}"
+                );
                 is_made(&["study-page", "--figure", &result], &format!("{study}.svg"));
             }
         }

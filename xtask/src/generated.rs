@@ -51,6 +51,7 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
         write_page(repository, &result, &[], "md")?;
         write_page(repository, &result, &["--figure"], "svg")?;
     }
+    write_index(repository)?;
     Ok(TaskResult::Passed)
 }
 
@@ -74,6 +75,34 @@ fn write_page(
     let page = process::output(tare.arg("study-page").args(flags).arg(result))?;
     let path = result.with_extension(extension);
     fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes the list of answered questions into the head of their directory.
+fn write_index(repository: &Repository) -> Result<()> {
+    let mut lines = Vec::new();
+    for result in stored_results(repository, ANSWERS)? {
+        let text = fs::read_to_string(&result)
+            .with_context(|| format!("cannot read {}", result.display()))?;
+        let name = result.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        lines.extend(index_line(&name, &serde_json::from_str(&text)?));
+    }
+    lines.sort();
+    let path = repository.path(format!("{ANSWERS}/README.md"));
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = replace_section(&text, "answers", &lines.join("\n"))
+        .context("docs/answers/README.md has no pair of markers <!-- answers: begin/end -->")?;
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Returns a question, linked to its page, with the sentence that answers it and whether it held.
+fn index_line(name: &str, result: &Value) -> Option<String> {
+    let rerun = &result["rerun"];
+    let asked = rerun["question"]["asked"].as_str()?;
+    let conclusion = &rerun["conclusions"][0];
+    let (claim, held) = (conclusion["claim"].as_str()?, conclusion["result"].as_str()?);
+    let held = if held == "holds" { String::new() } else { format!(" ({held} there)") };
+    Some(format!("- [{asked}]({name}.md) {claim}{held}"))
 }
 
 /// Stores what the page of a study or a question needs of a run's result: no findings, cells only for tables, and of the
@@ -151,6 +180,22 @@ mod tests {
             serde_json::json!({ "cells": [{"scope": "aggregate"}, {"scope": "client 1"}] });
         assert_eq!(aggregate_cells(&result).len(), 1);
         assert!(aggregate_cells(&Value::Null).is_empty());
+    }
+
+    #[test]
+    fn a_line_of_the_index_says_where_a_sentence_did_not_hold() {
+        let result = |held: &str| {
+            serde_json::json!({ "rerun": {
+                "question": { "asked": "Is it?" },
+                "conclusions": [{ "claim": "It is.", "result": held }],
+            }})
+        };
+        assert_eq!(index_line("x", &result("holds")).unwrap(), "- [Is it?](x.md) It is.");
+        assert_eq!(
+            index_line("x", &result("fails")).unwrap(),
+            "- [Is it?](x.md) It is. (fails there)"
+        );
+        assert_eq!(index_line("x", &Value::Null), None);
     }
 
     #[test]

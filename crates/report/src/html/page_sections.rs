@@ -185,13 +185,16 @@ impl PageContent {
 
     /// Adds the sections that have no figures.
     fn add_text_sections(page: &Page<'_>, telling: &mut PageBuilder) {
-        telling.add_section(
-            "published",
-            "Published and measured",
-            "Published figures next to the figures of this run. Machines and kernels differ: compare the order, not the values.",
-            "body",
-            page.document.rerun.iter().flat_map(published::published).collect(),
-        );
+        let rerun = page.document.rerun.as_ref();
+        let (title, about) = match rerun.and_then(|rerun| rerun.question.as_ref()) {
+            Some(_) => ("The question", "What this run says of the sentence that answers it."),
+            None => (
+                "Published and measured",
+                "Published figures next to the figures of this run. Machines and kernels differ: compare the order, not the values.",
+            ),
+        };
+        let parts = rerun.map(published::published).unwrap_or_default();
+        telling.add_section("published", title, about, "body", parts);
         telling.add_section(
             "findings",
             "Findings",
