@@ -52,9 +52,8 @@ fn the_debian_package_runs_and_goes_without_a_trace_in_trixie() {
 #[test]
 fn the_rpm_package_runs_and_goes_without_a_trace() {
     let rpm = path("tare-", &format!(".{}.rpm", std::env::consts::ARCH));
-    // Debian's rpm wants to be asked twice.
-    let install = format!("rpm --force-debian --install {rpm}");
-    check("trixie", &install, "tare", "rpm --force-debian --erase tare");
+    let install = format!("rpm --install {rpm}");
+    check("trixie", &install, "tare", "rpm --erase tare");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Largest size of the binary, bytes. It is copied into every container.
-const MOST_BYTES: u64 = 12_000_000;
+const MOST_BYTES: u64 = 12 << 20;
 
 /// Linker that comes with Rust and links for every target.
 const LINKER: &str = "rust-lld";

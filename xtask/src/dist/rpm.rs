@@ -55,7 +55,8 @@ fn files(contents: &Contents) -> Result<Vec<PackageFile>> {
     Ok(files)
 }
 
-/// Returns the spec file. `tree` is the macro of the directory with the files.
+/// Returns the spec file. `tree` is the macro of the directory with the files. Directories of shells are the package's, too: a system
+/// without these shells does not have them.
 fn spec_text(version: &str, files: &[PackageFile]) -> String {
     let mut paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     paths.sort_unstable();
@@ -89,6 +90,12 @@ cp -a %{{tree}}/. %{{buildroot}}/
 
 %files
 %defattr(-,root,root)
+%dir /usr/share/bash-completion
+%dir /usr/share/bash-completion/completions
+%dir /usr/share/fish
+%dir /usr/share/fish/vendor_completions.d
+%dir /usr/share/zsh
+%dir /usr/share/zsh/site-functions
 %dir /usr/share/doc/tare
 {listed}"
     )
