@@ -291,7 +291,7 @@ fn plain(rows: &[ListEntry]) -> String {
 fn questions(rows: &[ListEntry]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut text = String::from(
-        "The answer of this machine, within a minute, of servers within five: tare ask NAME\n\n",
+        "The answer of this machine, within a minute, or five for servers: tare ask NAME\n\n",
     );
     for row in rows {
         text.push_str(&format!("{:width$}  {}\n", row.name, row.summary));
