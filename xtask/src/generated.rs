@@ -2,8 +2,10 @@
 //! the pages of studies. `cargo xtask study-result DIR` stores the result from which such a page is made.
 
 use crate::TaskResult;
+use crate::directory;
 use crate::process;
 use crate::repository::Repository;
+use crate::sources;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
@@ -57,10 +59,7 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
 
 /// Returns the stored results of a directory.
 fn stored_results(repository: &Repository, directory: &str) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(repository.path(directory))
-        .with_context(|| format!("cannot read {directory}"))?;
-    let paths =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    let paths = directory::entries(&repository.path(directory))?;
     Ok(paths.into_iter().filter(|path| path.extension() == Some(OsStr::new("json"))).collect())
 }
 
@@ -81,16 +80,13 @@ fn write_page(
 fn write_index(repository: &Repository) -> Result<()> {
     let mut lines = Vec::new();
     for result in stored_results(repository, ANSWERS)? {
-        let text = fs::read_to_string(&result)
-            .with_context(|| format!("cannot read {}", result.display()))?;
+        let text = sources::read(&result)?;
         let name = result.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         lines.extend(index_line(&name, &serde_json::from_str(&text)?));
     }
     lines.sort();
     let path = repository.path(format!("{ANSWERS}/README.md"));
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let text = replace_section(&text, "answers", &lines.join("\n"))
+    let text = replace_section(&sources::read(&path)?, "answers", &lines.join("\n"))
         .context("docs/answers/README.md has no pair of markers <!-- answers: begin/end -->")?;
     fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
@@ -110,9 +106,7 @@ fn index_line(name: &str, result: &Value) -> Option<String> {
 pub(crate) fn store_result(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let [directory] = arguments else { bail!("expected the directory of a run") };
     let path = Path::new(directory).join("result.json");
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut result: Value = serde_json::from_str(&text)?;
+    let mut result: Value = serde_json::from_str(&sources::read(&path)?)?;
     let is_answer = result["rerun"].get("question").is_some();
     let directory = if is_answer { ANSWERS } else { STUDIES };
     let cells = if is_answer { aggregate_cells(&result) } else { Vec::new() };

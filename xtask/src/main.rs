@@ -16,6 +16,7 @@ mod change;
 mod ci;
 mod clean_roots;
 mod debian_site;
+mod directory;
 mod dist;
 mod expected_skips;
 mod fuzz;

@@ -1,5 +1,6 @@
 //! Sources of the crates: their directories, and the Rust files below them.
 
+use crate::directory;
 use crate::repository::Repository;
 use anyhow::{Context, Result};
 use std::fs;
@@ -7,9 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Returns the directories of the crates, in order of their names.
 pub(crate) fn crates(repository: &Repository) -> Result<Vec<PathBuf>> {
-    let mut found = entries(&repository.path("crates"))?;
+    let mut found = directory::entries(&repository.path("crates"))?;
     found.retain(|path| path.is_dir());
-    found.sort();
     Ok(found)
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn rust_files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut open = vec![directory.to_owned()];
     while let Some(directory) = open.pop() {
         let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
-            entries(&directory)?.into_iter().partition(|path| path.is_dir());
+            directory::entries(&directory)?.into_iter().partition(|path| path.is_dir());
         let is_rust = |file: &PathBuf| file.extension().is_some_and(|one| one == "rs");
         found.extend(files.into_iter().filter(is_rust));
         open.extend(folders);
@@ -31,10 +31,4 @@ pub(crate) fn rust_files(directory: &Path) -> Result<Vec<PathBuf>> {
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
-    let failed = || format!("cannot list {}", directory.display());
-    let list = fs::read_dir(directory).with_context(failed)?;
-    list.map(|entry| Ok(entry.with_context(failed)?.path())).collect()
 }

@@ -1,10 +1,11 @@
 //! `SHA256SUMS` of all files of a release, as `sha256sum --check` reads it.
 
+use crate::directory;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Name of the file.
 const NAME: &str = "SHA256SUMS";
@@ -18,7 +19,7 @@ pub(super) fn sha256(path: &Path) -> Result<String> {
 /// Writes the checksums of all files of a directory, in order of their names.
 pub(super) fn write(directory: &Path) -> Result<()> {
     let mut text = String::new();
-    for path in files(directory)? {
+    for path in directory::entries(directory)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         writeln!(text, "{}  {name}", sha256(&path)?)?;
     }
@@ -29,20 +30,11 @@ pub(super) fn write(directory: &Path) -> Result<()> {
 /// Returns a line for each file: its size and its path.
 pub(super) fn listing(directory: &Path) -> Result<String> {
     let mut text = String::new();
-    for path in files(directory)? {
+    for path in directory::entries(directory)? {
         let size = fs::metadata(&path)?.len();
         writeln!(text, "{size:>10}  {}", path.display())?;
     }
     Ok(text)
-}
-
-fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let failed = || format!("cannot list {}", directory.display());
-    let entries = fs::read_dir(directory).with_context(failed)?;
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| Ok(entry.with_context(failed)?.path())).collect::<Result<_>>()?;
-    paths.sort();
-    Ok(paths)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::Workspace;
 use super::file_tree::PackageFile;
 use super::target::DistTarget;
 use crate::bill_of_materials;
+use crate::directory;
 use crate::install::{COMPLETIONS, MANUAL};
 use crate::process;
 use anyhow::{Context, Result};
@@ -89,17 +90,11 @@ fn write_bill(workspace: &Workspace<'_>, target: &DistTarget) -> Result<String> 
 }
 
 fn directory_files(directory: &Path) -> Result<Vec<PackageFile>> {
-    let failed = || format!("cannot list {}", directory.display());
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(directory).with_context(failed)? {
-        paths.push(entry.with_context(failed)?.path());
-    }
-    paths.sort();
     let file = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(PackageFile::new(name, read(path)?))
     };
-    paths.iter().map(file).collect()
+    directory::entries(directory)?.iter().map(file).collect()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -8,6 +8,7 @@ mod collector;
 mod vocabulary;
 
 use crate::TaskResult;
+use crate::directory;
 use crate::repository::Repository;
 use crate::sources;
 use anyhow::{Context, Result};
@@ -47,13 +48,10 @@ fn vocabulary(repository: &Repository) -> Result<String> {
         vocabulary::add_source(&mut words, &sources::read(&path)?)
             .with_context(|| format!("cannot parse {}", path.display()))?;
     }
-    for directory in ["studies", "studies/answers", "docs/schema"] {
-        let entries = fs::read_dir(repository.path(directory));
-        for entry in entries.with_context(|| format!("cannot read {directory}"))? {
-            let path = entry?.path();
-            if path.is_file() {
-                vocabulary::add_text(&mut words, &sources::read(&path)?);
-            }
+    for folder in ["studies", "studies/answers", "docs/schema"] {
+        let paths = directory::entries(&repository.path(folder))?;
+        for path in paths.iter().filter(|path| path.is_file()) {
+            vocabulary::add_text(&mut words, &sources::read(path)?);
         }
     }
     Ok(words.into_iter().map(|word| word + "\n").collect())
