@@ -120,7 +120,8 @@ network-tools: tools
 	@scripts/packages.sh nft:nftables ip:iproute2 wg:wireguard-tools bird:bird2 \
 		swanctl:strongswan-swanctl charon-systemd:charon-systemd,libcharon-extra-plugins,libstrongswan-standard-plugins \
 		ovs-vswitchd:openvswitch-switch iptables:iptables etcd:etcd-server etcdctl:etcd-client \
-		/usr/lib/cni/bridge:containernetworking-plugins pcap-config:libpcap-dev curl:curl
+		/usr/lib/cni/bridge:containernetworking-plugins pcap-config:libpcap-dev curl:curl \
+		pasta:passt slirp4netns:slirp4netns rootlesskit:rootlesskit
 	@cargo xtask programs
 
 test-tools: check-tools network-tools

@@ -24,6 +24,7 @@ mod stand_ins;
 mod verify;
 
 pub use cpu_load::burn_cpu;
+pub use networks::user_mode::request_port;
 pub use networks::{networks, pairs};
 pub use plan::underlay::link_requirements;
 pub use stand_ins::userland_proxy::run_proxy;

@@ -22,11 +22,13 @@ pub enum NetworkOption {
     Rps,
     /// Idle containers beside those that are measured.
     Idle,
+    /// Connections spliced between sockets, without packets.
+    Splice,
 }
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -35,6 +37,7 @@ impl NetworkOption {
         Self::Mtu,
         Self::Rps,
         Self::Idle,
+        Self::Splice,
     ];
 
     /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
@@ -67,6 +70,9 @@ impl NetworkOption {
             Self::Mtu => "the containers' MTU",
             Self::Rps => "received packets spread over all cores: receive packet steering",
             Self::Idle => "idle containers on the same bridge, beside those that are measured",
+            Self::Splice => {
+                "the port published on the loopback address, whose connections pasta splices without packets"
+            }
         }
     }
 }
@@ -78,6 +84,7 @@ impl fmt::Display for NetworkOption {
             Self::Unconfined => write!(f, "+unconfined ({})", self.summary()),
             Self::Untracked => write!(f, "+untracked ({})", self.summary()),
             Self::Rps => write!(f, "+rps ({})", self.summary()),
+            Self::Splice => write!(f, "+splice ({})", self.summary()),
             Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
             Self::Idle => write!(f, "+idle=COUNT ({}, for example +idle=998)", self.summary()),
             Self::Rate => write!(f, "+rate=RATE ({}, for example +rate=970mbit)", self.summary()),
@@ -115,6 +122,8 @@ pub struct NetworkOptions {
     pub rps: bool,
     /// Number of idle containers beside those that are measured (`+idle=`). `None` means none.
     pub idle: Option<u32>,
+    /// Publishes the port on the loopback address, whose connections are spliced (`+splice`).
+    pub splice: bool,
 }
 
 impl NetworkOptions {
@@ -130,6 +139,7 @@ impl NetworkOptions {
             NetworkOption::Mtu => self.mtu.is_some(),
             NetworkOption::Rps => self.rps,
             NetworkOption::Idle => self.idle.is_some(),
+            NetworkOption::Splice => self.splice,
         }
     }
 
@@ -150,6 +160,7 @@ impl fmt::Display for NetworkOptions {
         f.write_str(if self.untracked { "+untracked" } else { "" })?;
         self.mtu.map_or(Ok(()), |mtu| write!(f, "+mtu={mtu}"))?;
         f.write_str(if self.rps { "+rps" } else { "" })?;
-        self.idle.map_or(Ok(()), |idle| write!(f, "+idle={idle}"))
+        self.idle.map_or(Ok(()), |idle| write!(f, "+idle={idle}"))?;
+        f.write_str(if self.splice { "+splice" } else { "" })
     }
 }

@@ -137,6 +137,7 @@ fn parse_option(
         ("unconfined", None) => set_once("unconfined", spelled, &mut options.unconfined),
         ("untracked", None) => set_once("untracked", spelled, &mut options.untracked),
         ("rps", None) => set_once("rps", spelled, &mut options.rps),
+        ("splice", None) => set_once("splice", spelled, &mut options.splice),
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
         ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
         ("idle", Some(idle)) => parse_idle(idle, spelled, options),
@@ -304,6 +305,7 @@ mod tests {
             unconfined: bool,
             untracked: bool,
             rps: bool,
+            splice: bool,
             mtu in proptest::option::of(MTUS),
             idle in proptest::option::of(IDLE),
             rate in proptest::option::of(8_u64..1_000_000),
@@ -311,8 +313,9 @@ mod tests {
         ) {
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
             let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
-            let options =
-                NetworkOptions { plain, rate, without, unconfined, untracked, mtu, rps, idle };
+            let options = NetworkOptions {
+                plain, rate, without, unconfined, untracked, mtu, rps, idle, splice,
+            };
             let one = NetworkSpec { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));
         }

@@ -60,6 +60,27 @@ impl Namespace {
         Ok(Self { name: name.to_owned(), descriptor, socket: Mutex::new(socket) })
     }
 
+    /// Takes over a namespace that another process has made, and writes its settings.
+    ///
+    /// # Errors
+    /// The namespace cannot be entered (setns(2)), or a setting is missing or not writable.
+    pub fn adopt(name: &str, descriptor: OwnedFd, sysctls: &[Sysctl]) -> Result<Self, Error> {
+        let open = || {
+            move_into_link_name_space(descriptor.as_fd(), Some(LinkNameSpaceType::Network))
+                .map_err(|errno| {
+                    Error::new(format!("enter the network namespace {name}"), errno)
+                })?;
+            let socket = NetlinkSocket::open()?;
+            let settings = SysctlWriter::with_shared_procfs();
+            sysctls.iter().try_for_each(|sysctl| settings.write(name, sysctl))?;
+            Ok(socket)
+        };
+        let what = || format!("take over the network namespace {name}");
+        let socket = std::thread::scope(|scope| scope.spawn(open).join())
+            .unwrap_or_else(|_| Err(Error::new(what(), PANICKED)))?;
+        Ok(Self { name: name.to_owned(), descriptor, socket: Mutex::new(socket) })
+    }
+
     /// Returns the name of the namespace.
     pub fn name(&self) -> &str {
         &self.name

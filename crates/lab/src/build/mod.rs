@@ -1,5 +1,6 @@
 //! Construction of a wiring: namespaces by threads, devices by netlink, settings by files, rules by nft.
 
+pub(crate) mod adoption;
 mod requests;
 
 use crate::offload;

@@ -13,8 +13,10 @@ mod ipsec;
 mod multi_host;
 mod ovs;
 mod single_host;
+pub(crate) mod user_mode;
 mod weave;
 
+use crate::build::adoption;
 use crate::build::build;
 use crate::counters::NetworkCounters;
 use crate::inspector::LabInspector;
@@ -63,7 +65,7 @@ trait LabNetworkDefinition: Send + Sync + 'static {
 /// Returns all networks of the lab. Without a lab they can be listed and shown, but not set up.
 #[must_use]
 pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
-    vec![
+    let mut all = vec![
         boxed_network(single_host::native::NativeNetwork, &sandbox),
         boxed_network(single_host::loopback::LoopbackNetwork, &sandbox),
         boxed_network(single_host::host::HostNetwork, &sandbox),
@@ -118,13 +120,17 @@ pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
         boxed_network(ovs::ovs_user_vxlan::NETWORK, &sandbox),
         boxed_network(ovs::ovs_bridge_vxlan::NETWORK, &sandbox),
         boxed_network(ovs::ovs_user_bridge_vxlan::NETWORK, &sandbox),
-    ]
+    ];
+    all.extend(user_mode::NETWORKS.into_iter().map(|one| boxed_network(one, &sandbox)));
+    all
 }
 
 /// Returns the networks `CLIENT/SERVER`, found by their names only: most are much like one of the others.
 #[must_use]
 pub fn pairs(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
-    historic::pairs::PAIRS.into_iter().map(|pair| boxed_network(pair, &sandbox)).collect()
+    let placed = historic::pairs::PAIRS.into_iter().map(|pair| boxed_network(pair, &sandbox));
+    let user_mode = user_mode::PAIRS.into_iter().map(|pair| boxed_network(pair, &sandbox));
+    placed.chain(user_mode).collect()
 }
 
 /// Queries the lab's own probe, which checks each feature once and may load modules. Without a lab, queries a new
@@ -233,6 +239,7 @@ impl Network for LabNetwork {
         let switched = offload::switch_off(&layout, &spaces, offloads)?;
         let (cores, logs) = (cpu_affinity::allowed_cpus(&shape.cpus), site.logs.as_deref());
         let programs = Arc::new(programs::start(sandbox, &layout.wiring, &spaces, cores, logs)?);
+        let spaces = adoption::adopt(&layout.wiring, spaces, &programs)?;
         prove_path(sandbox, &layout, &spaces, &programs)?;
         if shape.nodes > 1 {
             capture::check_confidentiality(&layout, &spaces, self.recipe.confidentiality())?;

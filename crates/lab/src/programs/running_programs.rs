@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use tare_network::{Error, NetworkDaemons};
 use tare_sandbox::programs::{
     CommandOutput, ExecContext, Log, MountNamespace, PRIVATE_DIRECTORIES, ProcessSocket,
-    START_TIMEOUT, describe_exit, find_program, kill_group, process_cpu_time, process_sockets,
-    wait_timeout,
+    START_TIMEOUT, descendants, describe_exit, find_program, kill_descendants, kill_group,
+    process_cpu_time, process_sockets, wait_timeout,
 };
 use tare_sandbox::{Namespace, Sandbox};
 
@@ -267,8 +267,20 @@ impl RunningPrograms {
         all.into_values().collect()
     }
 
-    fn processes(&self) -> impl Iterator<Item = Pid> + '_ {
-        self.contexts.values().flat_map(|station| station.mounts().processes())
+    /// Returns the processes of all programs: those in their mount namespaces, and the descendants of daemons, some of
+    /// which make mount namespaces of their own.
+    pub(crate) fn processes(&self) -> Vec<Pid> {
+        let inside = self.contexts.values().flat_map(|station| station.mounts().processes());
+        let all = inside.chain(descendants(&self.daemon_pids()));
+        let all: BTreeMap<i32, Pid> = all.map(|pid| (pid.as_raw_nonzero().get(), pid)).collect();
+        all.into_values().collect()
+    }
+
+    fn daemon_pids(&self) -> Vec<Pid> {
+        let pid = |daemon: &Daemon| {
+            Pid::from_child(&daemon.child.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        self.daemons.iter().map(pid).collect()
     }
 
     /// Runs a counter and returns its number of packets. Fails if its namespace has no programs, or if the counter
@@ -285,6 +297,7 @@ impl RunningPrograms {
 
 impl Drop for RunningPrograms {
     fn drop(&mut self) {
+        kill_descendants(&self.daemon_pids());
         for daemon in self.daemons.iter_mut().rev() {
             kill_group(daemon.child.get_mut().unwrap_or_else(PoisonError::into_inner));
         }
@@ -321,7 +334,7 @@ impl NetworkDaemons for RunningPrograms {
     fn cpu_times(&self) -> BTreeMap<String, Duration> {
         let mut times: BTreeMap<String, Duration> = BTreeMap::new();
         let times_of = |pid: Pid| process_cpu_time(pid.as_raw_nonzero().get());
-        for (name, time) in self.processes().filter_map(times_of) {
+        for (name, time) in self.processes().into_iter().filter_map(times_of) {
             *times.entry(name).or_default() += time;
         }
         times

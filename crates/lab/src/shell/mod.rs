@@ -6,7 +6,7 @@ mod tests;
 
 use crate::offload;
 use crate::plan::layout::Layout;
-use crate::plan::wiring::{KernelObjects, Objects, PlannedNamespace, Wiring};
+use crate::plan::wiring::{Adoption, KernelObjects, Objects, PlannedNamespace, Wiring};
 use tare_network::{Error, Offload, Offloads};
 use tare_sandbox::NamespaceChange;
 
@@ -14,7 +14,9 @@ use tare_sandbox::NamespaceChange;
 /// device that it does not have.
 pub(crate) fn script(wiring: &Wiring) -> Result<Vec<String>, Error> {
     let objects = KernelObjects::new(wiring);
-    let mut lines: Vec<String> = wiring.spaces.iter().flat_map(namespace).collect();
+    let (adopted, made): (Vec<_>, Vec<_>) =
+        wiring.spaces.iter().partition(|space| space.adopted.is_some());
+    let mut lines: Vec<String> = made.into_iter().flat_map(namespace).collect();
     lines.extend(device_commands(wiring, &objects)?);
     let settings = wiring.settings.iter();
     lines.extend(settings.map(|one| one.sysctl.command(wiring.name(one.space))));
@@ -32,6 +34,7 @@ pub(crate) fn script(wiring: &Wiring) -> Result<Vec<String>, Error> {
         format!("ip netns exec {} ethtool -K {device} tx off", wiring.name(*space))
     }));
     lines.extend(programs::lines(wiring));
+    lines.extend(adopted.into_iter().flat_map(adopted_namespace));
     Ok(lines)
 }
 
@@ -81,6 +84,15 @@ pub(crate) fn offload_commands(layout: &Layout, offloads: Offloads) -> Vec<Strin
             });
         }
     }
+    lines
+}
+
+/// Returns the commands that name a namespace which a program has made.
+fn adopted_namespace(space: &PlannedNamespace) -> Vec<String> {
+    let Some(Adoption { pid_file, .. }) = &space.adopted else { return Vec::new() };
+    let name = &space.name;
+    let mut lines = vec![format!("ip netns attach {name} $(cat {pid_file})")];
+    lines.extend(space.sysctls.iter().map(|one| one.command(name)));
     lines
 }
 

@@ -2,6 +2,7 @@
 
 use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof};
 use crate::programs::{PacketCounter, RunningPrograms};
+use crate::verify::carriers::prove_carriers;
 use crate::verify::connectivity::connect;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,7 +19,8 @@ pub(crate) fn prove_path(
     spaces: &[Arc<Namespace>],
     programs: &RunningPrograms,
 ) -> Result<(), Error> {
-    send_and_check(sandbox, layout, spaces, programs).map_err(|error| programs.explain(error))
+    send_and_check(sandbox, layout, spaces, programs).map_err(|error| programs.explain(error))?;
+    prove_carriers(&layout.wiring, spaces, programs)
 }
 
 /// Sends packets, and checks the counters.

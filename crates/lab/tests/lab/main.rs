@@ -31,6 +31,7 @@ mod other_kernels;
 mod paths;
 mod rates;
 mod scripts;
+mod user_mode;
 mod weave;
 
 use harness::Case;
@@ -55,6 +56,7 @@ fn all() -> Vec<Case> {
         paths::all(),
         rates::all(),
         scripts::all(),
+        user_mode::all(),
         weave::all(),
         encapsulation::all(),
     ];
@@ -82,6 +84,15 @@ fn main() -> ExitCode {
             eprintln!("{}", ended.unwrap_err());
             ExitCode::FAILURE
         }
+        ["internal", "publish", rest @ ..] => {
+            match tare_lab::request_port(rest.iter().map(|&word| word.into())) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("{error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
         ["internal", "weave-sleeve", rest @ ..] => {
             let ended = tare_lab::sleeve(rest.iter().map(|&word| word.into()));
             eprintln!("{}", ended.unwrap_err());
@@ -89,6 +100,8 @@ fn main() -> ExitCode {
         }
         ["hold"] => leftovers::hold(),
         ["hold-daemons"] => daemons::hold(),
+        ["hold-network", name] => user_mode::hold(name),
+        ["refuse-network", name] => user_mode::refuse(name),
         ["raise-ovs"] => daemons::raise_ovs(),
         ["raise-flannel"] => daemons::raise_flannel(),
         ["raise-once", name] => cni::raise_once(name),

@@ -10,7 +10,9 @@ mod cpu_time;
 mod exec_context;
 mod log;
 mod mount_namespace;
+mod process_endpoints;
 mod process_sockets;
+mod process_tree;
 
 pub use child_process::{describe_exit, kill_group, wait_timeout};
 pub use cpu_time::process_cpu_time;
@@ -19,4 +21,6 @@ pub use exec_context::{
 };
 pub use log::Log;
 pub use mount_namespace::{MountNamespace, PRIVATE_DIRECTORIES, runtime_directory};
+pub use process_endpoints::{holds_tap, is_executable_of, listens_on};
 pub use process_sockets::{ProcessSocket, SocketEnd, process_sockets};
+pub use process_tree::{descendants, kill_descendants};

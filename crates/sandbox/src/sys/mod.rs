@@ -8,6 +8,7 @@ pub mod clock;
 pub mod ethtool;
 pub mod packet;
 pub mod socket;
+pub mod tap;
 
 use crate::cgroup::SandboxCgroup;
 use rustix::io;

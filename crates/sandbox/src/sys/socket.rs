@@ -54,6 +54,11 @@ impl ForeignSocket {
         std::net::SocketAddr::try_from(address).ok().map(|address| address.to_string())
     }
 
+    /// Returns `true` if the socket listens for connections.
+    pub fn accepts_connections(&self) -> bool {
+        sockopt::socket_acceptconn(&self.0).unwrap_or(false)
+    }
+
     /// Returns the index of the device to which a packet socket is bound; 0 for all devices.
     pub fn packet_device(&self) -> Option<u32> {
         // SAFETY: `sockaddr_ll` is plain data, for which all zeroes are a valid value.

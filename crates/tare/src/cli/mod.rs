@@ -95,6 +95,8 @@ pub(crate) enum InternalRole {
     Exec(InternalArguments),
     /// Forward a port in user space
     Proxy(InternalArguments),
+    /// Publish a port by slirp4netns
+    Publish(InternalArguments),
     /// Carry a device's frames in UDP
     WeaveSleeve(InternalArguments),
     /// Report a container's view of its network

@@ -15,6 +15,7 @@ pub(crate) fn run(role: &InternalRole) -> anyhow::Result<CommandExit> {
         InternalRole::CpuLoad => run_cpu_load(),
         InternalRole::Exec(_) => exec_with_hosts(),
         InternalRole::Proxy(_) => run_proxy(),
+        InternalRole::Publish(_) => publish_port(),
         InternalRole::WeaveSleeve(_) => run_weave_sleeve(),
         #[cfg(feature = "docker")]
         InternalRole::NetnsProbe(_) => run_netns_probe(),
@@ -42,6 +43,12 @@ fn run_init() -> anyhow::Result<CommandExit> {
 /// Forwards a port in user space until it is killed.
 fn run_proxy() -> anyhow::Result<CommandExit> {
     tare_lab::run_proxy(std::env::args_os().skip(ROLE_WORDS))?;
+    Ok(CommandExit::Done)
+}
+
+/// Publishes a port by a request to slirp4netns.
+fn publish_port() -> anyhow::Result<CommandExit> {
+    tare_lab::request_port(std::env::args_os().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 

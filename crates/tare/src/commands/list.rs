@@ -92,6 +92,7 @@ impl OptionEntry {
             NetworkOption::Unconfined => ("+unconfined", None),
             NetworkOption::Untracked => ("+untracked", None),
             NetworkOption::Rps => ("+rps", None),
+            NetworkOption::Splice => ("+splice", None),
             NetworkOption::Idle => {
                 ("+idle=", Some("a number of containers, 1 to 60000".to_owned()))
             }

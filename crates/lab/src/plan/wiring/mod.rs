@@ -6,6 +6,8 @@
 //! [`KernelObjects`] in one order, and each object knows its own request and command, so that the two cannot drift
 //! apart.
 
+mod adoption;
+mod carrier;
 mod child_device;
 mod device;
 mod device_indices;
@@ -17,6 +19,8 @@ mod route;
 mod setting;
 
 pub(crate) use crate::plan::namespace_id::NamespaceId;
+pub(crate) use adoption::Adoption;
+pub(crate) use carrier::{Carrier, HeldEndpoint};
 pub(crate) use child_device::{ChildDevice, ParentDevice};
 pub(crate) use device::{DevicePair, DevicePairEnd, LinuxBridge, VrfDevice};
 pub(crate) use fdb_entry::{FdbEntry, VxlanFdbEntry};
@@ -46,6 +50,8 @@ pub(crate) struct PlannedNamespace {
     pub(crate) environment: Vec<(String, String)>,
     /// Names that programs in the namespace can resolve if they have a private hosts file.
     pub(crate) names: Vec<(String, IpAddr)>,
+    /// Program that makes the namespace. `None` if the lab makes it.
+    pub(crate) adopted: Option<Adoption>,
 }
 
 /// Address of a device.
@@ -129,6 +135,8 @@ pub(crate) struct Wiring {
     pub(crate) programs: Vec<Program>,
     /// Programs that report how many packets have passed them.
     pub(crate) counters: Vec<PacketCounter>,
+    /// Processes that must carry the traffic.
+    pub(crate) carriers: Vec<Carrier>,
 }
 
 /// Returns the address of a machine that has no other.
@@ -177,6 +185,7 @@ impl Wiring {
             without_tx_offload: Vec::new(),
             programs: Vec::new(),
             counters: Vec::new(),
+            carriers: Vec::new(),
         }
     }
 
@@ -192,7 +201,8 @@ impl Wiring {
         };
         let sysctls = [family, &LASTING, sysctls].concat();
         let (environment, names) = (Vec::new(), Vec::new());
-        self.spaces.push(PlannedNamespace { name: name.into(), sysctls, environment, names });
+        let (name, adopted) = (name.into(), None);
+        self.spaces.push(PlannedNamespace { name, sysctls, environment, names, adopted });
         NamespaceId(self.spaces.len() - 1)
     }
 

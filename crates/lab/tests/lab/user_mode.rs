@@ -1,0 +1,283 @@
+//! Networks of rootless containers: traffic passes the process that gives a network its name, and no other one.
+
+use crate::container_programs::start;
+use crate::harness::Case;
+use crate::leftovers::{is_running, process_tree};
+use crate::nodes::{exchange_over_routes, raise_any};
+use crate::paths::{assert_passes, traffic_of_exchange};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, ExitCode, Stdio};
+use tare_dev::{NetworkConfiguration, ScratchDirectory, eventually};
+use tare_lab::networks;
+use tare_network::{
+    Error, Family, HopKind, MtuSource, NetworkRegistry, NetworkSpec, Shape, Topology,
+};
+
+/// Networks with the process that carries their published port, and the device of the server that it serves.
+const PUBLISHED: [(&str, &str, &str); 5] = [
+    ("pasta", "passt", "tap0"),
+    ("pasta+splice", "passt", "lo"),
+    ("slirp4netns", "slirp4netns", "tap0"),
+    ("rootlesskit", "rootlesskit", "lo"),
+    ("rootlesskit-slirp", "slirp4netns", "tap0"),
+];
+
+/// Networks with a client behind a stack.
+const OUTBOUND: [&str; 6] = [
+    "pasta/host",
+    "pasta/pasta",
+    "slirp4netns/host",
+    "slirp4netns/slirp4netns",
+    "rootlesskit/host",
+    "rootlesskit/rootlesskit",
+];
+
+/// Networks that carry IPv6.
+const IPV6: [&str; 3] = ["pasta", "pasta/host", "pasta/pasta"];
+
+pub(crate) fn all() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let published = PUBLISHED.map(|(name, ..)| name);
+    let of = |name| Case::of_network("rootless_carries_tcp_over_ipv4", name, carries_ipv4);
+    cases.extend(published.into_iter().chain(OUTBOUND).map(of));
+    let of = |name| Case::of_network("rootless_carries_tcp_over_ipv6", name, carries_ipv6);
+    cases.extend(IPV6.map(of));
+    for (name, process, device) in PUBLISHED {
+        let body = move |name: &str| the_stack_carries_it(name, process, device);
+        cases.push(Case::of_network("the_stack_carries_it", name, body));
+    }
+    let of = |name| Case::of_network("the_shown_commands_build_it", name, shown_commands_build_it);
+    cases.extend(published.map(of));
+    let of = |name| Case::of_network("sigkill_leaves_nothing", name, sigkill_leaves_nothing);
+    cases.extend(["pasta", "slirp4netns", "rootlesskit"].map(of));
+    let of = |name| Case::of_network("a_dropped_network_is_gone", name, a_dropped_network_is_gone);
+    cases.extend(["pasta", "slirp4netns", "rootlesskit"].map(of));
+    let with_both = |name: &str, body: fn()| Case::new(name, body).on("pasta").on("slirp4netns");
+    cases.extend([
+        Case::new("taps_have_the_engines_mtu", taps_have_the_engines_mtu).on("pasta"),
+        Case::new("ipv6_is_refused_by_name", ipv6_is_refused_by_name).on("slirp4netns"),
+        with_both("a_false_pasta_is_refused", a_false_pasta_is_refused),
+        with_both("a_renamed_program_is_refused", a_renamed_program_is_refused),
+    ]);
+    cases
+}
+
+fn shape(family: Family) -> Shape {
+    Shape { servers: 2, clients: 3, family, ..Shape::default() }
+}
+
+fn carries_ipv4(name: &str) {
+    exchange_over_routes(name, &raise_any(&crate::cases::enter(), name, &shape(Family::Ipv4)));
+}
+
+fn carries_ipv6(name: &str) {
+    exchange_over_routes(name, &raise_any(&crate::cases::enter(), name, &shape(Family::Ipv6)));
+}
+
+/// Returns the CPU time of the daemons whose names begin so, seconds.
+fn cpu_time(topology: &Topology, process: &str) -> f64 {
+    let times = topology.daemons().expect("it has daemons").cpu_times();
+    times
+        .iter()
+        .filter(|(name, _)| name.starts_with(process))
+        .map(|(_, time)| time.as_secs_f64())
+        .sum()
+}
+
+fn the_stack_carries_it(name: &str, process: &str, device: &str) {
+    let topology = raise_any(&crate::cases::enter(), name, &Shape::default());
+    let forwarder = topology.hops.iter().find(|hop| hop.kind == HopKind::Forwarder);
+    let carrier = name.split('+').next().unwrap_or(name);
+    let carrier = if carrier == "rootlesskit-slirp" { "slirp4netns" } else { carrier };
+    assert_eq!(forwarder.map(|hop| hop.name.as_str()), Some(carrier), "{:?}", topology.hops);
+    assert!(topology.hops.iter().any(|hop| hop.place == "server-0" && hop.name == device));
+    let before = cpu_time(&topology, process);
+    assert_passes(&topology, topology.servers[0].as_ref(), device);
+    assert!(cpu_time(&topology, process) > before, "{process} has worked");
+    if device == "lo" {
+        let seen = traffic_of_exchange(&topology, topology.servers[0].as_ref(), "tap0");
+        assert!(seen.received < 10_000, "no payload passes the tap device: {seen:?}");
+    }
+    answers_datagrams(&topology);
+}
+
+/// Checks that a datagram to the published port reaches the server, and that the answer reaches the client.
+fn answers_datagrams(topology: &Topology) {
+    let route = topology.routes[0];
+    let server = topology.servers[0].as_ref();
+    let (_answering, line) = start(server, &["answer", &route.listen.to_string()]);
+    assert_eq!(line, "listening");
+    let (_asking, line) = start(topology.clients[0].as_ref(), &["ask", &route.dial.to_string()]);
+    assert!(line.parse::<std::net::SocketAddr>().is_ok(), "{line}");
+}
+
+fn taps_have_the_engines_mtu() {
+    let sandbox = crate::cases::enter();
+    let mtu = |name: &str, shape: &Shape| {
+        let topology = raise_any(&sandbox, name, shape);
+        let tap = topology.hops.into_iter().find(|hop| hop.name == "tap0").expect("it has one");
+        tap.mtu
+    };
+    let by_user = Shape { mtu: 1500, mtu_by: MtuSource::User, ..Shape::default() };
+    assert_eq!(mtu("pasta", &Shape::default()), Some(65_520));
+    assert_eq!(mtu("pasta", &by_user), Some(1500));
+    assert_eq!(mtu("pasta+mtu=9000", &Shape::default()), Some(9000));
+}
+
+/// Returns the error of a network that cannot be set up.
+fn refusal(name: &str, shape: &Shape) -> Error {
+    let spelled: NetworkSpec = name.parse().expect("a good name");
+    let registry = NetworkRegistry::new(networks(Some(crate::cases::enter())));
+    let network = registry.find(&spelled).expect("a known network");
+    let refused = network.set_up(shape, &crate::cases::site(&spelled));
+    refused.err().expect("it is refused")
+}
+
+fn ipv6_is_refused_by_name() {
+    let error = refusal("slirp4netns", &Shape { family: Family::Ipv6, ..Shape::default() });
+    assert_eq!(error.why, "slirp4netns forwards no ports over IPv6");
+    assert_eq!(error.remedy, "use --family ipv4, or pasta");
+}
+
+/// Prints the reason why a network cannot be set up.
+pub(crate) fn refuse(name: &str) -> ExitCode {
+    println!("{}", refusal(name, &Shape::default()));
+    ExitCode::SUCCESS
+}
+
+/// Returns the error of `pasta` if these are the programs of that name and of its neighbour on the PATH.
+fn refusal_with(scratch: &ScratchDirectory) -> String {
+    let rest = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{rest}", scratch.root().display());
+    let this = std::env::current_exe().expect("this program has a path");
+    let done = Command::new(this).args(["refuse-network", "pasta"]).env("PATH", path).output();
+    let done = done.expect("it runs");
+    eprint!("{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+}
+
+/// A program called `pasta` does what pasta does, by slirp4netns: the mistake of a published table.
+fn a_false_pasta_is_refused() {
+    let this = std::env::current_exe().expect("this program has a path");
+    let slirp = tare_sandbox::program::find("slirp4netns").expect("slirp4netns is installed");
+    let script = format!(
+        r#"#!/bin/sh
+[ "$1" = --version ] && echo "pasta 2026_01_20" && exit
+while [ $# -gt 1 ]; do
+  case $1 in
+    --pid) pid_file=$2 ;;
+    --tcp-ports) ports="$ports ${{2#*/}}"; host=${{2%/*}} ;;
+  esac
+  shift
+done
+(
+  until [ -S "$pid_file.sock" ]; do sleep 0.05; done
+  for port in $ports; do
+    for transport in tcp udp; do
+      {this} internal publish "$pid_file.sock" "{{\"execute\":\"add_hostfwd\",\"arguments\":{{\"proto\":\"$transport\",\"host_addr\":\"$host\",\"host_port\":$port,\"guest_port\":$port}}}}"
+    done
+  done
+  echo 1 >"$pid_file"
+) &
+exec {slirp} --configure --mtu 65520 --api-socket "$pid_file.sock" --netns-type path "$1" tap0
+"#,
+        this = this.display(),
+        slirp = slirp.display(),
+    );
+    let scratch = ScratchDirectory::new();
+    scratch.write_program("pasta", &script);
+    let told = refusal_with(&scratch);
+    assert!(told.starts_with("cannot verify that pasta "), "{told}");
+    assert!(told.contains(&format!("{} does", slirp.display())), "{told}");
+}
+
+/// slirp4netns itself stands on the PATH as `pasta`.
+fn a_renamed_program_is_refused() {
+    let slirp = tare_sandbox::program::find("slirp4netns").expect("slirp4netns is installed");
+    let scratch = ScratchDirectory::new();
+    std::fs::copy(slirp, scratch.path("pasta")).expect("it can be copied");
+    let told = refusal_with(&scratch);
+    assert!(told.contains("is another program: it says `slirp4netns version"), "{told}");
+}
+
+/// Raises a network, prints `up`, and waits to be killed.
+pub(crate) fn hold(name: &str) -> ExitCode {
+    let _topology = raise_any(&crate::cases::enter(), name, &Shape::default());
+    println!("up");
+    loop {
+        std::thread::park();
+    }
+}
+
+fn sigkill_leaves_nothing(name: &str) {
+    let before = NetworkConfiguration::current();
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut holder = Command::new(this);
+    holder.args(["hold-network", name]).stdout(Stdio::piped());
+    let mut holder = holder.spawn().expect("it starts");
+    let mut line = String::new();
+    let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
+    output.read_line(&mut line).expect("it prints");
+    assert_eq!(line, "up\n");
+    let family = process_tree(holder.id());
+    assert!(family.len() > 2, "the stack is seen: {family:?}");
+    holder.kill().expect("it can be killed");
+    holder.wait().expect("it ends");
+    eventually("all processes end", || !family.iter().any(|pid| is_running(*pid)));
+    assert_eq!(NetworkConfiguration::current(), before);
+}
+
+fn a_dropped_network_is_gone(name: &str) {
+    let sandbox = crate::cases::enter();
+    let without = process_tree(std::process::id()).len();
+    for _ in 0..2 {
+        drop(raise_any(&sandbox, name, &Shape::default()));
+        eventually("the stack ends", || process_tree(std::process::id()).len() <= without);
+    }
+}
+
+/// The commands that `tare show` prints build a network over whose published port bytes come back.
+fn shown_commands_build_it(name: &str) {
+    let spelled: NetworkSpec = name.parse().expect("a good name");
+    let registry = NetworkRegistry::new(networks(None));
+    let network = registry.find(&spelled).expect("a known network");
+    let site = crate::cases::site(&spelled);
+    let this = std::env::current_exe().expect("this program has a path");
+    let this = this.display();
+    let port = site.ports[0];
+    let (listen, dial) = match name {
+        "pasta+splice" => ("127.0.0.1", "127.0.0.1"),
+        "rootlesskit" => ("127.0.0.1", "10.20.0.1"),
+        _ => ("10.0.2.100", "10.20.0.1"),
+    };
+    let script = format!(
+        "set -e\nmount -t tmpfs tmpfs /run\n{}\n\
+         ip netns exec server-0 {this} serve {listen}:{port} >/run/serve &\n\
+         until grep -q listening /run/serve; do sleep 0.05; done\n\
+         ip netns exec node-0 {this} dial {dial}:{port}\n",
+        network.commands(&Shape::default(), &site).join("\n"),
+    );
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = Command::new("unshare")
+        .args([
+            "--map-root-user",
+            "--mount",
+            "--net",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "sh",
+            "-s",
+        ])
+        .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unshare runs");
+    shell.stdin.take().expect("piped").write_all(script.as_bytes()).expect("the shell reads");
+    let done = shell.wait_with_output().expect("the shell ends");
+    let said = String::from_utf8_lossy(&done.stdout);
+    let complaints = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("100000"), "{name}:\n{script}\n{said}{complaints}");
+}
