@@ -50,6 +50,7 @@ check: check-tools ## format, lints, documentation with its links, dependencies'
 	cargo clippy --workspace --all-targets --profile fast --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --profile fast --locked
 	cargo xtask links
+	cargo xtask book
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path fuzz/Cargo.toml check bans licenses sources
 	cargo xtask advisories
@@ -94,8 +95,8 @@ audit: check-tools ## known vulnerabilities of dependencies
 	cargo deny --locked check advisories
 	cargo deny --locked --manifest-path fuzz/Cargo.toml check advisories
 
-book: tools ## the user's guide as a book, in target/book
-	@scripts/book.sh
+book: check-tools ## the documentation as a book with search, in target/book; its links are followed
+	cargo xtask book
 
 generated: build ## schemas and tables that are made from the program itself
 	cargo xtask generated

@@ -12,6 +12,7 @@
 mod advisories;
 mod affected;
 mod bill_of_materials;
+mod book;
 mod change;
 mod ci;
 mod clean_roots;
@@ -74,6 +75,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   vm COMMAND [ARGUMENT..]             a command in the virtual machine
   preflight [--system]                what this machine lacks for these lanes
   links                               links of the Markdown files
+  book                                the documentation as a book, in target/book, with its links
   generated                           schemas, the tables of the guide, and the pages of studies
   study-result DIR                    the result of a run of a study, for its page in docs/studies
   messages                            tests/messages.txt: errors, remedies and findings of all sources
@@ -104,6 +106,7 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
     match task.as_str() {
         "test" => test_lane::run(&repository, rest),
         "links" => links::run(&repository),
+        "book" => book::run(&repository),
         "test-system" => system_lane::run(&repository, rest),
         "test-tls" => test_tls::run(&repository),
         "ci" => ci::run(&repository),

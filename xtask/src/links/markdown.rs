@@ -1,9 +1,10 @@
-//! Markdown parser for links: link targets and headings, without code.
+//! Markdown parser for links: link targets and headings, without code, and the files that targets mean.
 
 use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 
 /// Returns the targets of the inline links of a text, in order. Links in code are left out.
-pub(super) fn link_targets(text: &str) -> Vec<String> {
+pub(crate) fn link_targets(text: &str) -> Vec<String> {
     let mut targets = Vec::new();
     for line in prose_lines(text) {
         let line = without_code_spans(line);
@@ -31,6 +32,29 @@ pub(super) fn anchors(text: &str) -> Vec<String> {
         *count += 1;
     }
     anchors
+}
+
+/// Returns true for the target of a link to another site.
+pub(crate) fn is_elsewhere(link: &str) -> bool {
+    ["http://", "https://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
+}
+
+/// Resolves a link's target to a path from the root, without `.` and `..`. An empty link points to its own file.
+pub(crate) fn resolve(file: &Path, link: &str) -> PathBuf {
+    if link.is_empty() {
+        return file.to_owned();
+    }
+    let mut path = file.parent().unwrap_or(Path::new("")).to_owned();
+    for component in Path::new(link).components() {
+        match component {
+            Component::ParentDir if path.file_name().is_some() => {
+                path.pop();
+            }
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+    }
+    path
 }
 
 /// Returns the lines outside of fenced code.
@@ -102,6 +126,19 @@ mod tests {
             [("a", "a"), ("a `b` c", "a  c"), ("a `b` `c", "a  `c"), ("`a`", "")]
         {
             assert_eq!(without_code_spans(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn targets_are_relative_to_their_file() {
+        for (file, link, target) in [
+            ("a/b.md", "", "a/b.md"),
+            ("a/b.md", "c.md", "a/c.md"),
+            ("a/b.md", "./../d/./c.md", "d/c.md"),
+            ("b.md", "c/../d.md", "d.md"),
+            ("b.md", "../d.md", "../d.md"),
+        ] {
+            assert_eq!(resolve(Path::new(file), link), Path::new(target), "{file} {link}");
         }
     }
 }

@@ -1,19 +1,18 @@
 //! `cargo xtask links`: follows every link in the Markdown files to a file or a heading of this repository, and
-//! compares the guide's files with its table of contents. External addresses are not requested, so a check needs no
+//! compares the pages of the book with its table of contents. External addresses are not requested, so a check needs no
 //! network.
 
-mod markdown;
+pub(crate) mod book_pages;
+pub(crate) mod markdown;
 
 use crate::TaskResult;
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use markdown::{is_elsewhere, resolve};
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
-
-/// Directory of the user guide, whose table of contents is `SUMMARY.md`.
-const GUIDE: &str = "docs/guide/src";
+use std::path::{Path, PathBuf};
 
 /// Files of the repository. Markdown files have their text.
 struct RepositoryFiles {
@@ -25,7 +24,7 @@ struct RepositoryFiles {
 pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let documents = RepositoryFiles::read(repository)?;
     let mut problems = documents.broken_links();
-    problems.extend(summary_problems(&documents.markdown, Path::new(GUIDE)));
+    problems.extend(book_pages::problems(&documents.markdown));
     for problem in &problems {
         eprintln!("{problem}");
     }
@@ -91,50 +90,6 @@ impl RepositoryFiles {
     }
 }
 
-fn is_elsewhere(link: &str) -> bool {
-    ["http://", "https://", "mailto:"].iter().any(|scheme| link.starts_with(scheme))
-}
-
-/// Resolves a link's target to a path from the root, without `.` and `..`. An empty link points to its own file.
-fn resolve(file: &Path, link: &str) -> PathBuf {
-    if link.is_empty() {
-        return file.to_owned();
-    }
-    let mut path = file.parent().unwrap_or(Path::new("")).to_owned();
-    for component in Path::new(link).components() {
-        match component {
-            Component::ParentDir if path.file_name().is_some() => {
-                path.pop();
-            }
-            Component::CurDir => {}
-            other => path.push(other),
-        }
-    }
-    path
-}
-
-/// Lists the files of a guide that its `SUMMARY.md` lacks, and entries without a file.
-fn summary_problems(documents: &BTreeMap<PathBuf, String>, guide: &Path) -> Vec<String> {
-    let summary = guide.join("SUMMARY.md");
-    let Some(text) = documents.get(&summary) else {
-        return vec![format!("{}: there is no such file", summary.display())];
-    };
-    let listed: BTreeSet<PathBuf> =
-        markdown::link_targets(text).iter().map(|link| resolve(&summary, link)).collect();
-    let files: BTreeSet<PathBuf> = documents
-        .keys()
-        .filter(|path| path.starts_with(guide) && **path != summary)
-        .cloned()
-        .collect();
-    let missing = files.difference(&listed).map(|path| {
-        format!("{}: does not list {}, a file of the guide", summary.display(), path.display())
-    });
-    let foreign = listed.difference(&files).map(|path| {
-        format!("{}: lists {}, which is no file of the guide", summary.display(), path.display())
-    });
-    missing.chain(foreign).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,38 +119,6 @@ mod tests {
                 "docs/ADDING.md: #no: docs/ADDING.md has no heading for #no",
                 "docs/ADDING.md: ../README.md#no: README.md has no heading for #no",
             ]
-        );
-    }
-
-    #[test]
-    fn targets_are_relative_to_their_file() {
-        for (file, link, target) in [
-            ("a/b.md", "", "a/b.md"),
-            ("a/b.md", "c.md", "a/c.md"),
-            ("a/b.md", "./../d/./c.md", "d/c.md"),
-            ("b.md", "c/../d.md", "d.md"),
-            ("b.md", "../d.md", "../d.md"),
-        ] {
-            assert_eq!(resolve(Path::new(file), link), Path::new(target), "{file} {link}");
-        }
-    }
-
-    #[test]
-    fn the_summary_and_the_files_of_the_guide_agree() {
-        let guide = Path::new("g");
-        let same = [("g/SUMMARY.md", "- [A](a.md)"), ("g/a.md", ""), ("other.md", "")];
-        assert_eq!(summary_problems(&documents(&same), guide), [] as [String; 0]);
-        let apart = [("g/SUMMARY.md", "- [A](a.md)"), ("g/b.md", "")];
-        assert_eq!(
-            summary_problems(&documents(&apart), guide),
-            [
-                "g/SUMMARY.md: does not list g/b.md, a file of the guide",
-                "g/SUMMARY.md: lists g/a.md, which is no file of the guide",
-            ]
-        );
-        assert_eq!(
-            summary_problems(&documents(&[]), guide),
-            ["g/SUMMARY.md: there is no such file"]
         );
     }
 }
