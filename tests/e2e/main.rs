@@ -13,6 +13,7 @@ mod causes;
 mod compare;
 mod congestion;
 mod doctor;
+mod documented_commands;
 mod exports;
 mod fairness;
 mod faults;

@@ -30,7 +30,7 @@ pub fn answer_page(document: &Document) -> Option<String> {
     out.push_str(&limits(question));
     let _ = write!(
         out,
-        "\n## Yours\n\n```\ntare ask {name} --html page.html\n```\n\nThis page is generated from a stored result, beside it: see [README.md](README.md).\n"
+        "\n## Yours\n\n```sh\ntare ask {name} --html page.html\n```\n\nThis page is generated from a stored result, beside it: see [README.md](README.md).\n"
     );
     Some(out)
 }
