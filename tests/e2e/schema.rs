@@ -145,11 +145,20 @@ fn the_tables_of_the_guide_are_those_of_this_program() {
     }
 }
 
+/// Checks that README.md shows a picture, with its description in words.
+fn check_shown(picture: &Path) {
+    let text = std::fs::read_to_string(picture).expect("a picture");
+    let description = text.split("<desc>").nth(1).and_then(|rest| rest.split("</desc>").next());
+    let readme = std::fs::read_to_string(schema::repository().join("README.md")).expect("README");
+    let shown = readme.split("<!-- run: begin -->").nth(1).unwrap_or_default();
+    assert!(shown.contains(description.expect("a description")), "{shown}: {REMEDY}");
+}
+
 #[test]
-fn the_pages_of_studies_are_those_of_this_program() {
+fn the_pages_of_studies_and_the_pictures_of_runs_are_those_of_this_program() {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
-    for directory in ["docs/studies", "docs/answers"] {
+    for directory in ["docs/studies", "docs/answers", "docs/runs"] {
         let directory = schema::repository().join(directory);
         for (name, kept) in files(&directory) {
             let Some(study) = name.strip_suffix(".json") else { continue };
@@ -160,6 +169,12 @@ fn the_pages_of_studies_are_those_of_this_program() {
                 let kept = std::fs::read_to_string(directory.join(kept)).expect("a page");
                 assert!(kept == made, "the page of {study} is not this program's: {REMEDY}");
             };
+            if directory.ends_with("runs") {
+                let picture = format!("{study}.svg");
+                is_made(&["study-page", "--picture", "terminal", &result], &picture);
+                check_shown(&directory.join(picture));
+                continue;
+            }
             is_made(&["study-page", &result], &format!("{study}.md"));
             if directory.ends_with("answers") {
                 let index = std::fs::read_to_string(directory.join("README.md")).expect("an index");
@@ -167,7 +182,7 @@ fn the_pages_of_studies_are_those_of_this_program() {
                     index.contains(&format!("]({study}.md)")),
                     "{study} is not in the index: {REMEDY}"
                 );
-                is_made(&["study-page", "--figure", &result], &format!("{study}.svg"));
+                is_made(&["study-page", "--picture", "figure", &result], &format!("{study}.svg"));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! `cargo xtask generated`: writes the files made from the program itself, the JSON schemas, the tables of the guide and
-//! the pages of studies. `cargo xtask study-result DIR` stores the result from which such a page is made.
+//! `cargo xtask generated`: writes the files made from the program itself, the JSON schemas, the tables of the guide, the
+//! pages of studies and the pictures of runs. `cargo xtask study-result DIR` stores the result from which such a page is made.
 
 use crate::TaskResult;
 use crate::directory;
@@ -23,6 +23,12 @@ const STUDIES: &str = "docs/studies";
 
 /// Directory of the pages of questions, each beside the result that it is made from, with its figure.
 const ANSWERS: &str = "docs/answers";
+
+/// Directory of the pictures of other runs, each beside the result that it is made from.
+const RUNS: &str = "docs/runs";
+
+/// Picture of the run that README.md shows.
+const SHOWN_RUN: &str = "docs/runs/tour.svg";
 
 /// Tables of the guide, by the name of their page, and by that of their markers and of `tare list`.
 const TABLES: [(&str, &str); 3] =
@@ -51,8 +57,12 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     }
     for result in stored_results(repository, ANSWERS)? {
         write_page(repository, &result, &[], "md")?;
-        write_page(repository, &result, &["--figure"], "svg")?;
+        write_page(repository, &result, &["--picture", "figure"], "svg")?;
     }
+    for result in stored_results(repository, RUNS)? {
+        write_page(repository, &result, &["--picture", "terminal"], "svg")?;
+    }
+    write_shown_run(repository)?;
     write_index(repository)?;
     Ok(TaskResult::Passed)
 }
@@ -74,6 +84,22 @@ fn write_page(
     let page = process::output(tare.arg("study-page").args(flags).arg(result))?;
     let path = result.with_extension(extension);
     fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes the picture of the run that README.md shows into it, with the answer of that run in words.
+fn write_shown_run(repository: &Repository) -> Result<()> {
+    let picture = sources::read(&repository.path(SHOWN_RUN))?;
+    let answer = description(&picture).with_context(|| format!("{SHOWN_RUN} has no <desc>"))?;
+    let path = repository.path("README.md");
+    let shown = format!("![Report of a run on a terminal. {answer}]({SHOWN_RUN})");
+    let text = replace_section(&sources::read(&path)?, "run", &shown)
+        .context("README.md has no pair of markers <!-- run: begin/end -->")?;
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Returns the description of a picture (SVG).
+fn description(picture: &str) -> Option<&str> {
+    Some(picture.split_once("<desc>")?.1.split_once("</desc>")?.0)
 }
 
 /// Writes the list of answered questions into the head of their directory.
@@ -101,22 +127,23 @@ fn index_line(name: &str, result: &Value) -> Option<String> {
     Some(format!("- [{asked}]({name}.md) {claim}{held}"))
 }
 
-/// Stores what the page of a study or a question needs of a run's result: no findings, cells only for tables, and of the
-/// machine only its kind.
+/// Stores what a page or a picture needs of a run's result: findings only for pictures, cells only for tables and
+/// pictures, and of the machine only its kind.
 pub(crate) fn store_result(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
     let [directory] = arguments else { bail!("expected the directory of a run") };
     let path = Path::new(directory).join("result.json");
     let mut result: Value = serde_json::from_str(&sources::read(&path)?)?;
-    let is_answer = result["rerun"].get("question").is_some();
-    let directory = if is_answer { ANSWERS } else { STUDIES };
-    let cells = if is_answer { aggregate_cells(&result) } else { Vec::new() };
+    let directory = directory_of(&result);
+    let cells = if directory == STUDIES { Vec::new() } else { aggregate_cells(&result) };
     let environment = result["environment"].as_object_mut();
     shorten_environment(
         environment.with_context(|| format!("{} is no result of a run", path.display()))?,
     );
     result["cells"] = Value::Array(cells);
-    for list in ["findings", "interim_analyses"] {
-        result[list] = Value::Array(Vec::new());
+    result["interim_analyses"] = Value::Array(Vec::new());
+    // The picture of a run has its notes, too.
+    if directory != RUNS {
+        result["findings"] = Value::Array(Vec::new());
     }
     let study = result["study"].as_str().unwrap_or_default();
     let stored = repository.path(format!("{directory}/{study}.json"));
@@ -125,7 +152,16 @@ pub(crate) fn store_result(repository: &Repository, arguments: &[String]) -> Res
     Ok(TaskResult::Passed)
 }
 
-/// Returns the cells over all clients, of which the page of a question has tables.
+/// Returns the directory in which a result is stored: by its question, by its source, or as any other run.
+fn directory_of(result: &Value) -> &'static str {
+    match &result["rerun"] {
+        Value::Null => RUNS,
+        rerun if rerun.get("question").is_some_and(|question| !question.is_null()) => ANSWERS,
+        _ => STUDIES,
+    }
+}
+
+/// Returns the cells over all clients, of which pages and pictures have tables.
 fn aggregate_cells(result: &Value) -> Vec<Value> {
     let cells = result["cells"].as_array().into_iter().flatten();
     cells.filter(|cell| cell["scope"] == "aggregate").cloned().collect()
@@ -174,6 +210,23 @@ mod tests {
             serde_json::json!({ "cells": [{"scope": "aggregate"}, {"scope": "client 1"}] });
         assert_eq!(aggregate_cells(&result).len(), 1);
         assert!(aggregate_cells(&Value::Null).is_empty());
+    }
+
+    #[test]
+    fn the_description_of_a_picture_is_found() {
+        assert_eq!(description("<svg><title>t</title><desc>It is.</desc></svg>"), Some("It is."));
+        assert_eq!(description("<svg></svg>"), None);
+    }
+
+    #[test]
+    fn a_result_is_stored_by_its_kind() {
+        let answer = serde_json::json!({ "rerun": { "question": { "asked": "Is it?" } } });
+        let study = serde_json::json!({ "rerun": { "figures": [] } });
+        for (result, directory) in
+            [(answer, ANSWERS), (study, STUDIES), (serde_json::json!({}), RUNS)]
+        {
+            assert_eq!(directory_of(&result), directory, "{result}");
+        }
     }
 
     #[test]

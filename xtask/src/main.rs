@@ -76,8 +76,8 @@ const USAGE: &str = "usage: cargo xtask TASK
   preflight [--system]                what this machine lacks for these lanes
   links                               links of the Markdown files
   book                                the documentation as a book, in target/book, with its links
-  generated                           schemas, the tables of the guide, and the pages of studies
-  study-result DIR                    the result of a run of a study, for its page in docs/studies
+  generated                           schemas, the tables of the guide, pages of studies, pictures of runs
+  study-result DIR                    the result of a run, for its page or picture in docs
   messages                            tests/messages.txt: errors, remedies and findings of all sources
   install PREFIX                      the binary, manual pages and completions
   dist [host|TARGET..]                packages of this version for all targets, in target/dist

@@ -5,7 +5,7 @@
 //! [`csv()`] for a spreadsheet, [`samples()`] and [`density()`] for statistics programs, [`json()`] and
 //! [`openmetrics()`] for programs, [`html()`] for browsers. [`plot()`] draws latencies in the terminal, [`pairs()`]
 //! compares every network with every other. [`comparison_table()`], [`comparison_markdown()`] and [`junit()`] report a
-//! comparison of two sets of runs. [`study_page()`] is a study's page of the documentation, [`answer_page()`] that of a question. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
+//! comparison of two sets of runs. [`study_page()`] is a study's page of the documentation, [`answer_page()`] that of a question, and [`terminal_picture()`] a picture of a run for it. [`bundle()`] packs a run for publication, after [`redact()`] if desired.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -36,6 +36,7 @@ mod sections;
 mod shape_facts;
 mod style;
 mod table;
+mod terminal_picture;
 mod text;
 mod variants;
 
@@ -55,6 +56,7 @@ pub use plot::plot;
 pub use replication::study_page;
 pub use style::Style;
 pub use table::table;
+pub use terminal_picture::terminal_picture;
 
 /// Error of writing a document in a format.
 #[derive(Debug, thiserror::Error)]

@@ -74,6 +74,17 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
+    /// All tones.
+    const ALL: [Self; 6] =
+        [Self::Plain, Self::Strong, Self::Faint, Self::Good, Self::Mild, Self::Bad];
+
+    /// Returns the tone that a terminal is told by these numbers of a sequence. No number resets it.
+    pub(crate) fn from_code(code: &str) -> Self {
+        let sequence = format!("\u{1b}[{code}m");
+        let is_told = |tone: &Self| tone.ansi().render().to_string() == sequence;
+        Self::ALL.into_iter().find(is_told).unwrap_or_default()
+    }
+
     fn ansi(self) -> Ansi {
         match self {
             Self::Plain => Ansi::new(),

@@ -25,8 +25,9 @@ mod trial_timelines;
 
 use crate::Error;
 pub(crate) use bars::bar_chart_file;
-use element::{Element, MarkupNode};
-use figure::{STYLE, SvgLinks, compact};
+pub(crate) use element::{Element, MarkupNode};
+pub(crate) use figure::compact;
+use figure::{STYLE, SvgLinks};
 use networks::PageNetworks;
 use page_sections::{DetailLevel, PageContent};
 use tare_record::journal::RunHeader;

@@ -316,11 +316,20 @@ pub(crate) struct SchemaArguments {
 #[cfg(feature = "generators")]
 #[derive(Debug, Args)]
 pub(crate) struct StudyPageArguments {
-    /// JSON document of a run of a built-in study, or of `tare ask`
+    /// JSON document of a run, for a page of a built-in study or of `tare ask`
     pub(crate) result: PathBuf,
-    /// Print the figure of the page of `tare ask` (SVG) instead
-    #[arg(long)]
-    pub(crate) figure: bool,
+    /// Print a picture (SVG) instead
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) picture: Option<PagePicture>,
+}
+
+/// Picture of a page of the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PagePicture {
+    /// Bars of the page of `tare ask`
+    Figure,
+    /// Report of the run on a terminal
+    Terminal,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,8 @@
 //! `tare study-page`: the documentation page of a built-in study, from the stored document of a run of it. The pages are
-//! stored in `docs/studies/`, and those of questions with their figures in `docs/answers/`.
+//! stored in `docs/studies/`, those of questions with their figures in `docs/answers/`, pictures of other runs in
+//! `docs/runs/`.
 
-use crate::cli::StudyPageArguments;
+use crate::cli::{PagePicture, StudyPageArguments};
 use crate::exit::{CommandExit, usage_error};
 use anyhow::Context as _;
 use tare_record::Document;
@@ -15,10 +16,13 @@ pub(crate) fn run(arguments: &StudyPageArguments) -> anyhow::Result<CommandExit>
     let document: Document = serde_json::from_str(&text)
         .with_context(|| format!("{path} is no result of a run"))
         .map_err(usage_error)?;
-    if arguments.figure {
-        let figure = tare_report::answer_figure(&document)
-            .ok_or_else(|| usage_error(anyhow::anyhow!("{path} has no figure to draw")))?;
-        crate::output::print(&format!("{figure}\n"))?;
+    if let Some(picture) = arguments.picture {
+        let picture = match picture {
+            PagePicture::Figure => tare_report::answer_figure(&document)
+                .ok_or_else(|| usage_error(anyhow::anyhow!("{path} has no figure to draw")))?,
+            PagePicture::Terminal => tare_report::terminal_picture(&document),
+        };
+        crate::output::print(&format!("{picture}\n"))?;
         return Ok(CommandExit::Done);
     }
     if let Some(page) = tare_report::answer_page(&document) {
