@@ -75,10 +75,10 @@ pub(crate) enum Tone {
 
 impl Tone {
     /// All tones.
-    const ALL: [Self; 6] =
+    pub(crate) const ALL: [Self; 6] =
         [Self::Plain, Self::Strong, Self::Faint, Self::Good, Self::Mild, Self::Bad];
 
-    /// Returns the tone that a terminal is told by these numbers of a sequence. No number resets it.
+    /// Returns the tone that a sequence with these numbers sets. Numbers of no other tone set the plain one, as 0 does.
     pub(crate) fn from_code(code: &str) -> Self {
         let sequence = format!("\u{1b}[{code}m");
         let is_told = |tone: &Self| tone.ansi().render().to_string() == sequence;
