@@ -21,6 +21,7 @@ pub const ANSWERS: &[BuiltinStudy] = &[
     answer!("firewall-rules"),
     answer!("overlay"),
     answer!("encryption"),
+    answer!("pasta-or-slirp4netns"),
     answer!("same-core"),
     answer!("database"),
     answer!("congestion-control"),

@@ -24,6 +24,10 @@ pub const BUILTIN: &[BuiltinStudy] = &[
         name: "mysql-multihost-2016",
         text: include_str!("../../../studies/mysql-multihost-2016.toml"),
     },
+    BuiltinStudy {
+        name: "rootless-2026",
+        text: include_str!("../../../studies/rootless-2026.toml"),
+    },
 ];
 
 /// Layer of `--quick` over a study.

@@ -44,6 +44,10 @@ pub(crate) use single_host::native::PLACE as CALLER;
 trait LabNetworkDefinition: Send + Sync + 'static {
     /// Returns the description of the network.
     fn info(&self) -> NetworkInfo;
+    /// Returns the prefix of a name that continues with the path of the network's program.
+    fn scheme(&self) -> Option<&'static str> {
+        None
+    }
     /// Returns the network's requirements in addition to private namespaces.
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement>;
     /// Returns the numbers of nodes that it can join.
@@ -207,6 +211,14 @@ impl Network for LabNetwork {
 
     fn agent_namespaces(&self) -> AgentNamespaces {
         self.recipe.agent_namespaces()
+    }
+
+    fn scheme(&self) -> Option<&'static str> {
+        self.recipe.scheme()
+    }
+
+    fn programs_of_argument(&self, argument: &str) -> Vec<String> {
+        vec![external::exec::shown_path(argument)]
     }
 
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {

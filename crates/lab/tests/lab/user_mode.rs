@@ -56,6 +56,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend([
         Case::new("taps_have_the_engines_mtu", taps_have_the_engines_mtu).on("pasta"),
         Case::new("ipv6_is_refused_by_name", ipv6_is_refused_by_name).on("slirp4netns"),
+        Case::new("a_program_is_taken_by_its_path", a_program_is_taken_by_its_path).on("pasta"),
         with_both("a_false_pasta_is_refused", a_false_pasta_is_refused),
         with_both("a_renamed_program_is_refused", a_renamed_program_is_refused),
     ]);
@@ -135,7 +136,7 @@ fn refusal(name: &str, shape: &Shape) -> Error {
 
 fn ipv6_is_refused_by_name() {
     let error = refusal("slirp4netns", &Shape { family: Family::Ipv6, ..Shape::default() });
-    assert_eq!(error.why, "slirp4netns forwards no ports over IPv6");
+    assert_eq!(error.why, "slirp4netns reaches containers over IPv4 only");
     assert_eq!(error.remedy, "use --family ipv4, or pasta");
 }
 
@@ -189,6 +190,27 @@ exec {slirp} --configure --mtu 65520 --api-socket "$pid_file.sock" --netns-type 
     let told = refusal_with(&scratch);
     assert!(told.starts_with("cannot verify that pasta "), "{told}");
     assert!(told.contains(&format!("{} does", slirp.display())), "{told}");
+}
+
+/// Another build of a program is weighed beside the installed one, by its path.
+fn a_program_is_taken_by_its_path() {
+    let scratch = ScratchDirectory::new();
+    let installed = tare_sandbox::program::find("pasta").expect("pasta is installed");
+    let copy = scratch.path("pasta");
+    std::fs::copy(installed, &copy).expect("it can be copied");
+    let name = format!("pasta:{}", copy.display());
+    let topology = raise_any(&crate::cases::enter(), &name, &Shape::default());
+    let forwarder = topology.hops.iter().find(|hop| hop.kind == HopKind::Forwarder);
+    let detail = forwarder.and_then(|hop| hop.detail.clone()).unwrap_or_default();
+    assert!(detail.contains(&copy.display().to_string()), "{detail}");
+    assert_passes(&topology, topology.servers[0].as_ref(), "tap0");
+    let missing = format!("pasta:{}", scratch.path("nothing").display());
+    let registry = NetworkRegistry::new(networks(None));
+    let spelled: NetworkSpec = missing.parse().expect("a good name");
+    let network = registry.find(&spelled).expect("a known network");
+    let needs = network.requirements(&crate::cases::site(&spelled));
+    let reasons: Vec<String> = needs.iter().map(ToString::to_string).collect();
+    assert!(reasons.iter().any(|reason| reason.ends_with("is no program that can be run")));
 }
 
 /// slirp4netns itself stands on the PATH as `pasta`.

@@ -152,6 +152,13 @@ fn find_program(site: &NetworkParameters) -> Result<PathBuf, UnmetRequirement> {
     }
 }
 
+/// Returns the path of a program as the user is asked to allow it. A file that is missing now may be there when it is
+/// run.
+pub(crate) fn shown_path(program: &str) -> String {
+    let path = std::path::absolute(program).unwrap_or_else(|_| program.into());
+    fs::canonicalize(&path).unwrap_or(path).display().to_string()
+}
+
 /// Program that sets up a network. Dropping it runs `down`, which removes the network.
 struct ExecProgram {
     context: ExecContext,
@@ -218,10 +225,7 @@ impl Network for ExecNetwork {
     }
 
     fn programs_of_argument(&self, argument: &str) -> Vec<String> {
-        // A file that is missing now may be there when it is run.
-        let path = std::path::absolute(argument).unwrap_or_else(|_| argument.into());
-        let path = fs::canonicalize(&path).unwrap_or(path);
-        vec![path.display().to_string()]
+        vec![shown_path(argument)]
     }
 
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {

@@ -1,5 +1,6 @@
 //! Networks with a user-mode stack, by name.
 
+use super::identity;
 use super::layout::{Side, lay_out};
 use super::pasta::PastaStack;
 use super::rootlesskit::RootlessKitStack;
@@ -18,6 +19,8 @@ pub(crate) struct UserModeNetwork {
     kind: StackKind,
     client: Side,
     server: Side,
+    /// Prefix of a name that continues with the path of the stack's program.
+    scheme: Option<&'static str>,
 }
 
 /// Kind of a user-mode stack.
@@ -76,19 +79,28 @@ impl StackKind {
 }
 
 const fn published(name: &'static str, kind: StackKind, summary: &'static str) -> UserModeNetwork {
-    UserModeNetwork { name, summary, kind, client: Side::Node, server: Side::Stack }
+    UserModeNetwork { name, summary, kind, client: Side::Node, server: Side::Stack, scheme: None }
 }
 
 const fn outbound(name: &'static str, kind: StackKind, summary: &'static str) -> UserModeNetwork {
-    UserModeNetwork { name, summary, kind, client: Side::Stack, server: Side::Node }
+    UserModeNetwork { name, summary, kind, client: Side::Stack, server: Side::Node, scheme: None }
 }
 
 const fn both(name: &'static str, kind: StackKind, summary: &'static str) -> UserModeNetwork {
-    UserModeNetwork { name, summary, kind, client: Side::Stack, server: Side::Stack }
+    UserModeNetwork { name, summary, kind, client: Side::Stack, server: Side::Stack, scheme: None }
+}
+
+const fn at_path(
+    name: &'static str,
+    scheme: &'static str,
+    kind: StackKind,
+    summary: &'static str,
+) -> UserModeNetwork {
+    UserModeNetwork { scheme: Some(scheme), ..published(name, kind, summary) }
 }
 
 /// Networks with a client on the node and a published port.
-pub(crate) const NETWORKS: [UserModeNetwork; 4] = [
+pub(crate) const NETWORKS: [UserModeNetwork; 7] = [
     published(
         "pasta",
         StackKind::Pasta,
@@ -108,6 +120,19 @@ pub(crate) const NETWORKS: [UserModeNetwork; 4] = [
         "rootlesskit-slirp",
         StackKind::RootlessKitSlirp,
         "a client on the node, a server behind a port that RootlessKit has slirp4netns publish",
+    ),
+    at_path("pasta:PATH", "pasta:", StackKind::Pasta, "pasta, by the program at this path"),
+    at_path(
+        "slirp4netns:PATH",
+        "slirp4netns:",
+        StackKind::Slirp4netns,
+        "slirp4netns, by the program at this path",
+    ),
+    at_path(
+        "rootlesskit:PATH",
+        "rootlesskit:",
+        StackKind::RootlessKit,
+        "rootlesskit, by the program at this path",
     ),
 ];
 
@@ -164,10 +189,16 @@ impl LabNetworkDefinition for UserModeNetwork {
         }
     }
 
+    fn scheme(&self) -> Option<&'static str> {
+        self.scheme
+    }
+
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
         let mut needs = veth_and_bridge_requirements();
         needs.push(Requirement::DeviceFile { path: "/dev/net/tun", module: "tun" });
-        needs.extend(self.kind.stack(&site.options).requirements());
+        let stack = self.kind.stack(&site.options);
+        needs.extend(identity::requirements(stack.program(), site.argument.as_deref()));
+        needs.extend(stack.further_requirements());
         needs
     }
 

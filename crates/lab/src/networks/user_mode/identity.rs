@@ -4,6 +4,7 @@
 //! so each is asked for its version, which begins with its name.
 
 use super::stack::StackProgram;
+use rustix::fs::{Access, access};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,27 +20,53 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// First version of slirp4netns that takes a namespace by its path.
 const LEAST_SLIRP4NETNS: [u32; 2] = [0, 4];
 
-/// Returns the requirements of a program: that it is installed, and is what its name says.
-pub(super) fn requirements(wanted: StackProgram) -> Vec<Requirement> {
+/// Returns the requirements of a program, by its name or at a path of the user's: that it is installed, and is what its
+/// name says.
+pub(super) fn requirements(wanted: StackProgram, given: Option<&str>) -> Vec<Requirement> {
     let StackProgram { name, package } = wanted;
-    let installed = Requirement::Program { name, package };
-    let Some(path) = program::find(name) else { return vec![installed] };
+    let unmet =
+        |reason: String, remedy: String| Requirement::Unmet(UnmetRequirement { reason, remedy });
+    let path = match given {
+        None => match program::find(name) {
+            None => return vec![Requirement::Program { name, package }],
+            Some(path) => path,
+        },
+        Some(given) if access(given, Access::EXEC_OK).is_ok() => absolute(given),
+        Some(given) => {
+            let reason = format!("{given} is no program that can be run");
+            return vec![unmet(reason, format!("name an executable file, or use {name} alone"))];
+        }
+    };
     let problem = problem(name, &stated_version(&path));
-    let unmet = problem.map(|why| {
-        Requirement::Unmet(UnmetRequirement {
-            reason: format!("{} is another program: {why}", path.display()),
-            remedy: format!("install {package}, or put its directory first on PATH"),
-        })
-    });
-    std::iter::once(installed).chain(unmet).collect()
+    let reason = problem.map(|why| format!("{} is another program: {why}", path.display()));
+    let remedy = format!("install {package}, and put its directory first on PATH");
+    reason.map(|reason| unmet(reason, remedy)).into_iter().collect()
 }
 
-/// Returns the version of an installed program as it states it. Returns `None` if it states none.
-pub(super) fn version(name: &str) -> Option<String> {
-    let stated = stated_version(&program::find(name)?);
-    let version = stated.strip_prefix(name)?.trim();
+/// Returns the command by which a program is started: its name, or the absolute path that the user gave.
+pub(super) fn command(wanted: StackProgram, given: Option<&str>) -> String {
+    given.map_or_else(|| wanted.name.to_owned(), |given| absolute(given).display().to_string())
+}
+
+fn absolute(path: &str) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
+}
+
+/// Returns the name of a program's file.
+pub(super) fn file_name(command: &str) -> &str {
+    command.rsplit('/').next().unwrap_or(command)
+}
+
+/// Describes an installed program: its command, and the version that it states.
+pub(super) fn describe(command: &str) -> String {
+    let path = if command.starts_with('/') { Some(command.into()) } else { program::find(command) };
+    let stated = path.map(|path| stated_version(&path)).unwrap_or_default();
+    let version = stated.split_once(' ').map_or("", |(_, version)| version.trim());
     let version = version.strip_prefix("version").unwrap_or(version).trim();
-    (!version.is_empty() && !version.starts_with("unknown")).then(|| version.to_owned())
+    match version {
+        "" | "unknown version" => command.to_owned(),
+        version => format!("{command} {version}"),
+    }
 }
 
 /// Returns what is wrong with the stated version of a program. Returns `None` if nothing is.

@@ -36,7 +36,8 @@ pub(super) fn lay_out(
     let dialled = (0..shape.servers)
         .map(|index| dialled_address(stack, (client, server), &slots, index, shape.family))
         .collect::<Result<Vec<IpAddr>, Error>>()?;
-    let mut builder = StackBuilder { wiring, node, stack, mtu };
+    let program = identity::command(stack.program(), site.argument.as_deref());
+    let mut builder = StackBuilder { wiring, node, stack, program, mtu };
     let servers: Vec<NamespaceEndpoint> = dialled
         .iter()
         .enumerate()
@@ -107,10 +108,22 @@ struct StackBuilder {
     wiring: Wiring,
     node: LabNode,
     stack: &'static dyn UserModeStack,
+    /// The stack's own program: its name, or an absolute path.
+    program: String,
     mtu: u32,
 }
 
 impl StackBuilder {
+    /// Returns the program that listens on published ports.
+    fn listener(&self) -> &str {
+        self.stack.other_listener().unwrap_or(&self.program)
+    }
+
+    /// Returns the program that holds the tap devices.
+    fn tap_holder(&self) -> &str {
+        self.stack.other_tap_holder().unwrap_or(&self.program)
+    }
+
     /// Adds a container behind a stack of its own. Returns its endpoint.
     fn add_container(
         &mut self,
@@ -125,6 +138,7 @@ impl StackBuilder {
             name,
             family,
             mtu: self.mtu,
+            program: self.program.clone(),
             publication,
         };
         self.stack.check(&attachment)?;
@@ -146,15 +160,14 @@ impl StackBuilder {
         let carrier =
             |program: &str, endpoint| Carrier { node, program: program.to_owned(), endpoint };
         let listener = |published: &Publication| {
-            let (host, program) = (published.host, self.stack.carrier());
+            let (host, program) = (published.host, self.listener());
             let address = move |&port: &u16| SocketAddr::new(host, port);
             let of = |address| carrier(program, HeldEndpoint::Listener(address));
             published.ports.iter().map(address).map(of).collect::<Vec<_>>()
         };
         let tap = HeldEndpoint::Tap { space: to.space, device: TAP.to_owned() };
         let holders = to.publication.iter().flat_map(listener);
-        let holders: Vec<Carrier> =
-            holders.chain([carrier(self.stack.tap_holder(), tap)]).collect();
+        let holders: Vec<Carrier> = holders.chain([carrier(self.tap_holder(), tap)]).collect();
         self.wiring.carriers.extend(holders);
     }
 
@@ -167,10 +180,9 @@ impl StackBuilder {
         let node = self.node.space;
         let place = self.wiring.name(node);
         let forwarder = |program: &str| {
-            let version = identity::version(program).map(|version| format!(" {version}"));
-            let version = version.unwrap_or_default();
-            let detail = format!("{program}{version}: a process for each container");
-            Waypoint::Other(Hop::new(HopKind::Forwarder, program, place).with_detail(detail))
+            let detail = format!("{}: a process for each container", identity::describe(program));
+            let name = identity::file_name(program);
+            Waypoint::Other(Hop::new(HopKind::Forwarder, name, place).with_detail(detail))
         };
         let tap = |end: &NamespaceEndpoint| {
             end.space.map(|space| Waypoint::device(HopKind::Device, space, TAP))
@@ -178,11 +190,11 @@ impl StackBuilder {
         let mut path = Vec::new();
         if client == Side::Stack {
             path.extend(tap(near));
-            path.push(forwarder(self.stack.tap_holder()));
+            path.push(forwarder(self.tap_holder()));
         }
         path.push(Waypoint::loopback(Some(node)));
         if server == Side::Stack {
-            path.push(forwarder(self.stack.carrier()));
+            path.push(forwarder(self.listener()));
             path.extend(match self.stack.served_device() {
                 ServedDevice::Tap => tap(far),
                 ServedDevice::Loopback => Some(Waypoint::loopback(far.space)),

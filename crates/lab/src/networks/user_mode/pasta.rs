@@ -48,8 +48,8 @@ impl UserModeStack for PastaStack {
     fn attach(&self, wiring: &mut Wiring, to: &StackAttachment) {
         let written = to.file(PASTA, "pid");
         let ready = ReadyCondition::FileWritten(written.clone());
-        let daemon = Program::daemon(to.node, PASTA, arguments(to, &written), ready);
-        add(wiring, to, daemon);
+        let daemon = Program::daemon(to.node, &to.program, arguments(to, &written), ready);
+        add(wiring, to, Program { name: PASTA.to_owned(), ..daemon });
     }
 }
 

@@ -8,6 +8,7 @@ use super::stack::{
 };
 use crate::plan::wiring::{Adoption, Wiring};
 use crate::programs::{Program, ReadyCondition};
+use std::net::SocketAddr;
 use std::path::Path;
 use tare_network::{Error, Requirement, UnmetRequirement, quote};
 use tare_sandbox::programs::runtime_directory;
@@ -41,18 +42,18 @@ impl UserModeStack for RootlessKitStack {
         StackProgram { name: ROOTLESSKIT, package: ROOTLESSKIT }
     }
 
-    fn carrier(&self) -> &'static str {
+    fn other_listener(&self) -> Option<&'static str> {
         match self {
-            Self::Builtin => ROOTLESSKIT,
-            Self::Slirp => SLIRP4NETNS,
+            Self::Builtin => None,
+            Self::Slirp => Some(SLIRP4NETNS),
         }
     }
 
-    fn tap_holder(&self) -> &'static str {
-        SLIRP4NETNS
+    fn other_tap_holder(&self) -> Option<&'static str> {
+        Some(SLIRP4NETNS)
     }
 
-    fn requirements(&self) -> Vec<Requirement> {
+    fn further_requirements(&self) -> Vec<Requirement> {
         let missing = SUBORDINATE_IDS.into_iter().find(|file| !Path::new(file).exists());
         let files = missing.map(|file| {
             Requirement::Unmet(UnmetRequirement {
@@ -60,11 +61,12 @@ impl UserModeStack for RootlessKitStack {
                 remedy: format!("run `sudo touch {}`", SUBORDINATE_IDS.join(" ")),
             })
         });
-        let programs = [self.program(), Slirp4netnsStack.program()];
-        programs.into_iter().flat_map(identity::requirements).chain(files).collect()
+        let network = identity::requirements(Slirp4netnsStack.program(), None);
+        network.into_iter().chain(files).collect()
     }
 
     fn check(&self, to: &StackAttachment) -> Result<(), Error> {
+        // Its own driver listens on IPv6 addresses, and connects to the container's 127.0.0.1.
         refuse_ipv6(ROOTLESSKIT, to)
     }
 
@@ -103,11 +105,12 @@ impl RootlessKitStack {
         let directory = runtime_directory(&to.node_name);
         let [users, groups] = SUBORDINATE_IDS;
         let ports = for_each_port(to.publication.as_ref(), |host, port| {
-            let spell = |transport| format!("--publish={host}:{port}:{port}/{transport}");
+            let on = SocketAddr::new(host, port);
+            let spell = |transport| format!("--publish={on}:{port}/{transport}");
             ["tcp", "udp"].map(spell).to_vec()
         });
         let mut words = vec![
-            ROOTLESSKIT.to_owned(),
+            to.program.clone(),
             format!("--state-dir={state}"),
             format!("--net={SLIRP4NETNS}"),
             format!("--mtu={}", to.mtu),
@@ -116,7 +119,11 @@ impl RootlessKitStack {
         ];
         words.extend(ports);
         words.extend(["sh", "-c"].map(str::to_owned));
-        words.push(format!("echo started >{started}; exec sleep infinity"));
+        // The parent publishes ports, writes the PID and listens on its API's socket while this command starts.
+        let parent_is_ready = format!("[ -s {state}/child_pid ] && [ -S {state}/api.sock ]");
+        words.push(format!(
+            "until {parent_is_ready}; do sleep 0.01; done; echo started >{started}; exec sleep infinity"
+        ));
         let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
         let lines = [
             "set -e".to_owned(),

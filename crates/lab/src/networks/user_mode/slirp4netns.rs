@@ -48,7 +48,7 @@ fn daemon_line(to: &StackAttachment, socket: &str) -> (String, ReadyCondition) {
     let namespace = format!("/run/netns/{}", to.name);
     let mtu = to.mtu.to_string();
     let words = [
-        SLIRP4NETNS,
+        &to.program,
         "--configure",
         "--disable-host-loopback",
         "--mtu",

@@ -1,6 +1,5 @@
 //! User-mode stacks: what each has in common, and what it is asked for.
 
-use super::identity;
 use crate::plan::wiring::{NamespaceId, Wiring};
 use crate::programs::Program;
 use std::net::IpAddr;
@@ -37,6 +36,8 @@ pub(super) struct StackAttachment {
     pub(super) family: Family,
     /// MTU of its device, bytes.
     pub(super) mtu: u32,
+    /// The stack's own program: its name, or an absolute path.
+    pub(super) program: String,
     /// Ports that the node publishes. `None` for a container that has clients only.
     pub(super) publication: Option<Publication>,
 }
@@ -78,19 +79,19 @@ pub(super) trait UserModeStack: Send + Sync {
     /// Returns the program and the Debian package that contains it.
     fn program(&self) -> StackProgram;
 
-    /// Returns the program that listens on published ports.
-    fn carrier(&self) -> &'static str {
-        self.program().name
+    /// Returns the program that listens on published ports, if it is another one.
+    fn other_listener(&self) -> Option<&'static str> {
+        None
     }
 
-    /// Returns the program that holds the tap device.
-    fn tap_holder(&self) -> &'static str {
-        self.program().name
+    /// Returns the program that holds the tap device, if it is another one.
+    fn other_tap_holder(&self) -> Option<&'static str> {
+        None
     }
 
-    /// Returns the requirements beyond the device file of tap devices.
-    fn requirements(&self) -> Vec<Requirement> {
-        identity::requirements(self.program())
+    /// Returns the requirements beyond its own program and the device file of tap devices.
+    fn further_requirements(&self) -> Vec<Requirement> {
+        Vec::new()
     }
 
     /// Returns true if ports are published on loopback addresses of the node.
@@ -130,12 +131,12 @@ pub(super) fn for_each_port(
     ports.flat_map(|(host, port)| spell(host, port)).collect()
 }
 
-/// Returns the error that a stack does not forward ports over IPv6.
+/// Fails if the container's traffic is IPv6, because the stack carries none to containers.
 pub(super) fn refuse_ipv6(program: &str, to: &StackAttachment) -> Result<(), Error> {
     if to.family == Family::Ipv4 {
         return Ok(());
     }
-    let why = format!("{program} forwards no ports over IPv6");
+    let why = format!("{program} reaches containers over IPv4 only");
     Err(Error::new(format!("attach {} by {program}", to.name), why)
         .with_remedy("use --family ipv4, or pasta"))
 }

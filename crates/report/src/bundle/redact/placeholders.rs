@@ -5,10 +5,12 @@ use tare_record::journal::RunHeader;
 use tare_record::{EngineDescription, Plan};
 
 /// Prefixes of network names that continue with a path.
-const PATH_SCHEMES: [&str; 3] = ["exec:", "cni:", "cni-published:"];
+const PATH_SCHEMES: [&str; 6] =
+    ["exec:", "cni:", "cni-published:", "pasta:", "slirp4netns:", "rootlesskit:"];
 
 /// Options that may follow the path in a network's name, each after a `+`.
-const OPTIONS: [&str; 7] = ["plain", "unconfined", "untracked", "rps", "rate", "mtu", "without"];
+const OPTIONS: [&str; 8] =
+    ["plain", "unconfined", "untracked", "rps", "rate", "mtu", "without", "splice"];
 
 /// Private value, and the placeholder that replaces it.
 type Replacement = (String, String);
