@@ -31,6 +31,7 @@ mod quick;
 mod recompute;
 mod report;
 mod rights;
+mod rootless;
 mod schema;
 mod shapes;
 mod signals;

@@ -14,29 +14,59 @@ pub(crate) fn serve(address: &str) -> ExitCode {
     let listener = TcpListener::bind(address).expect("the server listens");
     println!("listening");
     let (mut stream, _) = listener.accept().expect("a client comes");
-    let mut bytes = vec![0; 100_000];
-    loop {
-        match stream.read(&mut bytes).expect("the client sends") {
-            0 => return ExitCode::SUCCESS,
-            count => stream.write_all(&bytes[..count]).expect("the client listens"),
-        }
-    }
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).expect("the client sends");
+    stream.write_all(&received).expect("the client listens");
+    ExitCode::SUCCESS
 }
 
 /// Sends more than one packet, and prints how many bytes came back unchanged.
-///
-/// The connection is closed by both ends at once: pasta of March 2023 sends data of a half-closed connection again and
-/// again.
 pub(crate) fn dial(address: &str) -> ExitCode {
     let sent: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
     let address = address.parse().expect("an address and a port");
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).expect("the server answers");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time limit can be set");
     stream.write_all(&sent).expect("the server takes it");
-    let mut received = vec![0; sent.len()];
-    stream.read_exact(&mut received).expect("the server sends");
+    stream.shutdown(std::net::Shutdown::Write).expect("the stream can end");
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).expect("the server sends");
     assert_eq!(sent, received);
     println!("{}", received.len());
+    ExitCode::SUCCESS
+}
+
+/// Size of a request and of its echo, bytes.
+const REQUEST: usize = 1_000;
+
+/// Prints that it listens, then sends back each request of the first client.
+pub(crate) fn echo(address: &str) -> ExitCode {
+    let listener = TcpListener::bind(address).expect("the server listens");
+    println!("listening");
+    let (mut stream, _) = listener.accept().expect("a client comes");
+    let mut request = [0; REQUEST];
+    while stream.read_exact(&mut request).is_ok() {
+        stream.write_all(&request).expect("the client listens");
+    }
+    ExitCode::SUCCESS
+}
+
+/// Sends requests, each when the one before has come back, and prints how many bytes did.
+///
+/// pasta of March 2023, in Debian 12, loses its way in streams: it sends data of a half-closed connection again and
+/// again, and now and then it stops when the receiver's window has been full.
+pub(crate) fn converse(address: &str) -> ExitCode {
+    let address = address.parse().expect("an address and a port");
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).expect("the server answers");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time limit can be set");
+    let mut echoed = 0;
+    for number in 0..100_u8 {
+        let mut came = [0; REQUEST];
+        stream.write_all(&[number; REQUEST]).expect("the server takes it");
+        stream.read_exact(&mut came).expect("the server sends");
+        assert_eq!(came, [number; REQUEST]);
+        echoed += came.len();
+    }
+    println!("{echoed}");
     ExitCode::SUCCESS
 }
 

@@ -76,6 +76,8 @@ fn main() -> ExitCode {
         }
         ["serve", address] => container_programs::serve(address),
         ["dial", address] => container_programs::dial(address),
+        ["echo", address] => container_programs::echo(address),
+        ["converse", address] => container_programs::converse(address),
         ["idle"] => container_programs::idle(),
         ["answer", address] => container_programs::answer(address),
         ["ask", address] => container_programs::ask(address),

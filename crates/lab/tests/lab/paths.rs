@@ -17,12 +17,12 @@ const IDLE: u64 = 5_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceTraffic {
     pub(crate) received: u64,
-    sent: u64,
+    pub(crate) sent: u64,
     packets_sent: u64,
 }
 
 /// Returns the traffic that a device of a container has carried so far.
-fn device_traffic(container: &dyn Container, device: &str) -> DeviceTraffic {
+pub(crate) fn device_traffic(container: &dyn Container, device: &str) -> DeviceTraffic {
     let text = output(container, Path::new("/bin/cat"), &["/proc/self/net/dev"]);
     let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{device}:")));
     let line = line.unwrap_or_else(|| panic!("no {device} in {}: {text}", container.name()));

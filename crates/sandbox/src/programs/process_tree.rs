@@ -67,24 +67,26 @@ mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
+    use tare_dev::eventually;
 
     #[test]
-    fn children_of_children_are_found() {
-        let script = "sh -c 'echo $$; read line' & echo $$; wait";
-        let mut child = Command::new("sh")
-            .args(["-c", script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+    fn children_of_children_are_found_and_killed() {
+        let script = "sh -c 'echo $$; exec sleep 1000' & echo $$; wait";
+        let mut child =
+            Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().take(2);
-        let mut said: Vec<i32> = lines.map(|line| line.unwrap().parse().unwrap()).collect();
-        said.sort_unstable();
-        let found = descendants(&[Pid::from_child(&child)]);
-        let found: Vec<i32> = found.iter().map(|pid| pid.as_raw_nonzero().get()).collect();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let said: Vec<i32> = lines.map(|line| line.unwrap().parse().unwrap()).collect();
+        let root = Pid::from_child(&child);
+        let found: Vec<i32> =
+            descendants(&[root]).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
         assert!(said.iter().all(|pid| found.contains(pid)), "{said:?} of {found:?}");
+        kill_descendants(&[root]);
+        child.wait().unwrap();
+        let runs = |pid: &i32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
+        };
+        eventually("all are gone", || !said.iter().any(runs));
     }
 
     #[test]

@@ -207,3 +207,85 @@ impl LabNetworkDefinition for UserModeNetwork {
         lay_out(self.name, stack, (self.client, self.server), shape, site)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::layout::Waypoint;
+    use crate::plan::wiring::HeldEndpoint;
+    use tare_network::{Family, MtuSource};
+
+    fn site(options: NetworkOptions) -> NetworkParameters {
+        NetworkParameters { ports: vec![7001, 7002], options, ..NetworkParameters::default() }
+    }
+
+    fn layout(name: &str, shape: &Shape, options: NetworkOptions) -> Result<Layout, Error> {
+        let all = NETWORKS.into_iter().chain(PAIRS);
+        let network = all.into_iter().find(|one| one.name == name).unwrap();
+        network.layout(shape, &site(options))
+    }
+
+    /// Returns the path as `place:name`, in order.
+    fn path(layout: &Layout) -> Vec<String> {
+        let name = |one: &Waypoint| match one {
+            Waypoint::Device { space, name, .. } => {
+                format!("{}:{name}", space.map_or("", |space| layout.wiring.name(space)))
+            }
+            Waypoint::Other(hop) => hop.to_string(),
+        };
+        layout.path.iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_stack_on_each_side_is_passed_once() {
+        let path_of = |name: &str, options| {
+            path(&layout(name, &Shape::default(), options).unwrap()).join(" ")
+        };
+        let plain = NetworkOptions::default();
+        assert_eq!(path_of("pasta", plain), "node-0:lo node-0:pasta server-0:tap0");
+        assert_eq!(path_of("pasta/host", plain), "client-0:tap0 node-0:pasta node-0:lo");
+        assert_eq!(path_of("rootlesskit", plain), "node-0:lo node-0:rootlesskit server-0:lo");
+        let both = "client-0:tap0 node-0:slirp4netns node-0:lo node-0:rootlesskit server-0:lo";
+        assert_eq!(path_of("rootlesskit/rootlesskit", plain), both);
+        let spliced = NetworkOptions { splice: true, ..plain };
+        assert_eq!(path_of("pasta", spliced), "node-0:lo node-0:pasta server-0:lo");
+    }
+
+    #[test]
+    fn every_published_port_and_tap_device_has_a_holder() {
+        let shape = Shape { servers: 2, clients: 3, ..Shape::default() };
+        let both = layout("pasta/pasta", &shape, NetworkOptions::default()).unwrap();
+        let taps =
+            |one: &&crate::plan::wiring::Carrier| matches!(one.endpoint, HeldEndpoint::Tap { .. });
+        let carriers = &both.wiring.carriers;
+        assert_eq!(carriers.iter().filter(taps).count(), 5);
+        // Two servers, each with two ports on an address of its own.
+        assert_eq!(carriers.len() - carriers.iter().filter(taps).count(), 4);
+        for route in &both.routes {
+            let listener = HeldEndpoint::Listener(route.dial);
+            assert!(carriers.iter().any(|one| one.endpoint == listener), "{route:?}");
+        }
+    }
+
+    #[test]
+    fn spliced_servers_have_loopback_addresses_of_their_own() {
+        let spliced = NetworkOptions { splice: true, ..NetworkOptions::default() };
+        let shape = Shape { servers: 2, clients: 2, ..Shape::default() };
+        let two = layout("pasta", &shape, spliced).unwrap();
+        let dialled: Vec<String> = two.routes.iter().map(|route| route.dial.to_string()).collect();
+        assert_eq!(
+            dialled,
+            ["127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.2:7001", "127.0.0.2:7002"]
+        );
+        let shape = Shape { family: Family::Ipv6, ..shape };
+        let error = layout("pasta", &shape, spliced).unwrap_err();
+        assert!(error.remedy.contains("--servers 1"), "{}", error.remedy);
+    }
+
+    #[test]
+    fn no_stack_has_a_larger_mtu_than_the_engines_give_it() {
+        let shape = Shape { mtu: 65_535, mtu_by: MtuSource::User, ..Shape::default() };
+        let error = layout("pasta", &shape, NetworkOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("no MTU beyond 65520"), "{error}");
+    }
+}
