@@ -64,6 +64,6 @@ fn a_path_without_a_program_is_told_with_the_remedy() {
     let document = outcome.json();
     let skipped = &list(&document, "skipped")[0];
     let told = skipped.to_string();
-    let reasons = ["./nothing is no program that can be run", "/dev/net/tun"];
+    let reasons = ["the program ./nothing cannot be run", "/dev/net/tun"];
     assert!(reasons.iter().any(|reason| told.contains(reason)), "{told}");
 }

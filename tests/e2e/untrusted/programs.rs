@@ -48,6 +48,8 @@ fn a_network_of_a_study_runs_its_program_by_leave_whatever_its_label_is() {
         ("\"exec:./payload.sh\"", &["--quick"]),
         ("\"loopback\", \"exec:././payload.sh\"", &["--baseline", "loopback"]),
         ("\"cni:./payload.conf\"", &[]),
+        ("\"loopback\", \"pasta:./payload.sh\"", &["--quick"]),
+        ("\"loopback\", \"rootlesskit:./payload.sh\"", &[]),
     ] {
         let refused = payload.run(networks, more);
         refused.assert_error(2, &["the study's network", "--allow-exec", "--network"]);
@@ -58,6 +60,12 @@ fn a_network_of_a_study_runs_its_program_by_leave_whatever_its_label_is() {
     let words = format!("needs --allow-exec: network exec:./payload.sh runs {}", path.display());
     assert!(told.text().contains(&words), "{}", told.text());
     assert!(!payload.ran.exists());
+    // What a plan needs and has room for is found out without a question to the program.
+    for name in ["pasta", "slirp4netns", "rootlesskit"] {
+        let networks = format!("\"loopback\", \"{name}:./payload.sh\"");
+        payload.run(&networks, &["--dry-run"]);
+        assert!(!payload.ran.exists(), "{name}");
+    }
 
     // By leave it runs, and the user is told what runs.
     let allowed = payload.run("\"bridge=exec:./payload.sh\"", &["--allow-exec"]);

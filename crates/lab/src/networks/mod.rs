@@ -26,6 +26,7 @@ use crate::plan::underlay::{link_requirements, parse_link};
 use crate::programs::{self, Program, ReadyCondition, StandIn};
 use crate::verify::capture;
 use crate::verify::capture::Confidentiality;
+use crate::verify::carriers::add_versions;
 use crate::verify::path_proof::prove_path;
 use crate::{cpu_affinity, cpu_load, mss_clamp, offload, shell};
 use built_network::BuiltNetwork;
@@ -258,7 +259,8 @@ impl Network for LabNetwork {
         }
         let homes: Vec<_> = layout.wiring.nodes().map(|(node, _)| spaces[node.0].clone()).collect();
         let burners = cpu_load::start(sandbox, shape, &homes)?;
-        let hops = hops(&layout, &spaces, &switched)?;
+        let mut hops = hops(&layout, &spaces, &switched)?;
+        add_versions(&layout.wiring, &mut hops);
         let up = BuiltNetwork { sandbox, layout: &layout, spaces: &spaces, programs: &programs };
         Ok(Topology {
             servers: up.containers("server", &layout.servers),

@@ -16,6 +16,8 @@ mod halt;
 mod program;
 mod readiness;
 mod running_programs;
+mod stated_version;
 
 pub(crate) use program::{PacketCounter, Program, ReadyCondition, StandIn};
 pub(crate) use running_programs::{RunningPrograms, start};
+pub(crate) use stated_version::{mismatch, stated_version, version_alone};

@@ -5,12 +5,12 @@
 //! published port, must run the executable that the network is named after.
 
 use crate::plan::wiring::{Carrier, HeldEndpoint, Wiring};
-use crate::programs::RunningPrograms;
+use crate::programs::{RunningPrograms, mismatch, stated_version, version_alone};
 use rustix::process::Pid;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use tare_network::Error;
+use tare_network::{Error, Hop, HopKind};
 use tare_sandbox::Namespace;
 use tare_sandbox::programs::{find_program, holds_tap, is_executable_of, listens_on};
 
@@ -27,6 +27,10 @@ pub(crate) fn prove_carriers(
     wiring.carriers.iter().try_for_each(|carrier| {
         let what = describe(carrier, wiring);
         let program = find_program(&carrier.program)?;
+        if let Some(why) = mismatch(carrier.name, &stated_version(&program)) {
+            let why = format!("{} is not {}: {why}", program.display(), carrier.name);
+            return Err(Error::new(what, why));
+        }
         let holds = endpoint_test(carrier, spaces, &what)?;
         let holders: Vec<Pid> = processes.iter().copied().filter(|&pid| holds(pid)).collect();
         if holders.is_empty() {
@@ -34,7 +38,7 @@ pub(crate) fn prove_carriers(
         }
         match holders.iter().find(|&&pid| !is_executable_of(pid, &program)) {
             None => Ok(()),
-            Some(&other) => Err(refusal(what, &program, other)),
+            Some(&other) => Err(refusal(what, carrier.name, &program, other)),
         }
     })
 }
@@ -58,7 +62,7 @@ fn endpoint_test<'a>(
 
 /// Returns the purpose of the proof of one carrier.
 fn describe(carrier: &Carrier, wiring: &Wiring) -> String {
-    let program = name_of(&carrier.program);
+    let program = carrier.name;
     match &carrier.endpoint {
         HeldEndpoint::Tap { space, device } => {
             format!("verify that {program} carries the packets of {}:{device}", wiring.name(*space))
@@ -70,16 +74,27 @@ fn describe(carrier: &Carrier, wiring: &Wiring) -> String {
 }
 
 /// Returns the error that another program holds an endpoint.
-fn refusal(what: String, program: &Path, other: Pid) -> Error {
+fn refusal(what: String, name: &str, program: &Path, other: Pid) -> Error {
     let link = format!("/proc/{}/exe", other.as_raw_nonzero());
     let running = fs::read_link(link)
         .map_or_else(|_| "another program".to_owned(), |path| path.display().to_string());
-    let name = name_of(&program.to_string_lossy()).to_owned();
-    let why = format!("{running} does, and {} is another program", program.display());
+    let why = format!("its process runs {running}, not {}", program.display());
     Error::new(what, why).with_remedy(format!("install the real {name}, before this one on PATH"))
 }
 
-/// Returns the name of a program's file.
-fn name_of(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
+/// Adds the versions that carriers state to the hops that they are.
+pub(crate) fn add_versions(wiring: &Wiring, hops: &mut [Hop]) {
+    for carrier in &wiring.carriers {
+        let Ok(program) = find_program(&carrier.program) else { continue };
+        let stated = stated_version(&program);
+        let Some(version) = version_alone(&stated) else { continue };
+        let (plain, told) =
+            (format!("{}: ", carrier.program), format!("{} {version}: ", carrier.program));
+        let forwarders = hops.iter_mut().filter(|hop| hop.kind == HopKind::Forwarder);
+        for detail in forwarders.filter_map(|hop| hop.detail.as_mut()) {
+            if let Some(rest) = detail.strip_prefix(&plain) {
+                *detail = format!("{told}{rest}");
+            }
+        }
+    }
 }

@@ -221,7 +221,7 @@ exec {slirp} --configure --mtu 65520 --api-socket "$pid_file.sock" --netns-type 
     scratch.write_program("pasta", &script);
     let told = refusal_with(&scratch);
     assert!(told.starts_with("cannot verify that pasta "), "{told}");
-    assert!(told.contains(&format!("{} does", slirp.display())), "{told}");
+    assert!(told.contains(&format!("its process runs {}, not ", slirp.display())), "{told}");
 }
 
 /// Another build of a program is weighed beside the installed one, by its path.
@@ -242,7 +242,7 @@ fn a_program_is_taken_by_its_path() {
     let network = registry.find(&spelled).expect("a known network");
     let needs = network.requirements(&crate::cases::site(&spelled));
     let reasons: Vec<String> = needs.iter().map(ToString::to_string).collect();
-    assert!(reasons.iter().any(|reason| reason.ends_with("is no program that can be run")));
+    assert!(reasons.iter().any(|reason| reason.ends_with("cannot be run")));
 }
 
 /// slirp4netns itself stands on the PATH as `pasta`.
@@ -251,7 +251,8 @@ fn a_renamed_program_is_refused() {
     let scratch = ScratchDirectory::new();
     std::fs::copy(slirp, scratch.path("pasta")).expect("it can be copied");
     let told = refusal_with(&scratch);
-    assert!(told.contains("is another program: it says `slirp4netns version"), "{told}");
+    let words = "/pasta is not pasta: its version is `slirp4netns version";
+    assert!(told.contains(words), "{told}");
 }
 
 /// Raises a network, prints `up`, and waits to be killed.

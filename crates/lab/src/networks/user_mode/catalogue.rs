@@ -4,6 +4,7 @@ use super::identity;
 use super::layout::{Side, lay_out};
 use super::pasta::PastaStack;
 use super::rootlesskit::RootlessKitStack;
+use super::rootlesskit_slirp::RootlessKitSlirpStack;
 use super::slirp4netns::Slirp4netnsStack;
 use super::stack::UserModeStack;
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
@@ -44,8 +45,8 @@ impl StackKind {
             Self::Pasta if options.splice => &PastaStack::Spliced,
             Self::Pasta => &PastaStack::Packets,
             Self::Slirp4netns => &Slirp4netnsStack,
-            Self::RootlessKit => &RootlessKitStack::Builtin,
-            Self::RootlessKitSlirp => &RootlessKitStack::Slirp,
+            Self::RootlessKit => &RootlessKitStack,
+            Self::RootlessKitSlirp => &RootlessKitSlirpStack,
         }
     }
 
@@ -286,6 +287,6 @@ mod tests {
     fn no_stack_has_a_larger_mtu_than_the_engines_give_it() {
         let shape = Shape { mtu: 65_535, mtu_by: MtuSource::User, ..Shape::default() };
         let error = layout("pasta", &shape, NetworkOptions::default()).unwrap_err();
-        assert!(error.to_string().contains("no MTU beyond 65520"), "{error}");
+        assert!(error.to_string().contains("largest MTU of a user-mode stack is 65520"), "{error}");
     }
 }

@@ -73,7 +73,7 @@ fn tap_mtu(name: &str, shape: &Shape) -> Result<u32, Error> {
         MtuSource::Network => Ok(ENGINE_MTU),
         MtuSource::User if shape.mtu <= ENGINE_MTU => Ok(shape.mtu),
         MtuSource::User => {
-            let why = format!("a user-mode stack has no MTU beyond {ENGINE_MTU}");
+            let why = format!("the largest MTU of a user-mode stack is {ENGINE_MTU}");
             Err(Error::new(format!("lay out {name}"), why)
                 .with_remedy(format!("use --mtu {ENGINE_MTU} or less")))
         }
@@ -157,17 +157,23 @@ impl StackBuilder {
     /// of the tap device.
     fn add_carriers(&mut self, to: &StackAttachment) {
         let node = to.node;
-        let carrier =
-            |program: &str, endpoint| Carrier { node, program: program.to_owned(), endpoint };
+        let own = self.stack.program().name;
+        let carrier = |other: Option<&'static str>, endpoint| Carrier {
+            node,
+            name: other.unwrap_or(own),
+            program: other.unwrap_or(&self.program).to_owned(),
+            endpoint,
+        };
         let listener = |published: &Publication| {
-            let (host, program) = (published.host, self.listener());
+            let (host, other) = (published.host, self.stack.other_listener());
             let address = move |&port: &u16| SocketAddr::new(host, port);
-            let of = |address| carrier(program, HeldEndpoint::Listener(address));
+            let of = |address| carrier(other, HeldEndpoint::Listener(address));
             published.ports.iter().map(address).map(of).collect::<Vec<_>>()
         };
         let tap = HeldEndpoint::Tap { space: to.space, device: TAP.to_owned() };
         let holders = to.publication.iter().flat_map(listener);
-        let holders: Vec<Carrier> = holders.chain([carrier(self.tap_holder(), tap)]).collect();
+        let holders: Vec<Carrier> =
+            holders.chain([carrier(self.stack.other_tap_holder(), tap)]).collect();
         self.wiring.carriers.extend(holders);
     }
 
@@ -180,7 +186,7 @@ impl StackBuilder {
         let node = self.node.space;
         let place = self.wiring.name(node);
         let forwarder = |program: &str| {
-            let detail = format!("{}: a process for each container", identity::describe(program));
+            let detail = format!("{program}: a process for each container");
             let name = identity::file_name(program);
             Waypoint::Other(Hop::new(HopKind::Forwarder, name, place).with_detail(detail))
         };

@@ -11,6 +11,7 @@ mod layout;
 mod pasta;
 mod port_request;
 mod rootlesskit;
+mod rootlesskit_slirp;
 mod slirp4netns;
 mod stack;
 

@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 pub(crate) struct Carrier {
     /// Namespace of the node on which it runs.
     pub(crate) node: NamespaceId,
+    /// Name of the program, with which the version that it states must begin.
+    pub(crate) name: &'static str,
     /// Executable that it must be: a name on the PATH, or an absolute path.
     pub(crate) program: String,
     /// Endpoint that it must hold.
