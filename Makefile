@@ -131,7 +131,7 @@ test-tools: check-tools network-tools
 system-tools: test-tools
 	@scripts/packages.sh mariadbd:mariadb-server sysbench:sysbench pgbench:postgresql \
 		redis-server:redis wrk:wrk iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf \
-		chromium:chromium tar:tar sha256sum:coreutils
+		chromium:chromium tar:tar sha256sum:coreutils podman:podman,crun,netavark,aardvark-dns
 	@scripts/docker.sh
 
 # Clean systems, in which packages are installed.

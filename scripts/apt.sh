@@ -31,6 +31,6 @@ DEBIAN_FRONTEND=noninteractive apt-get install -q --yes --no-remove --no-install
 
 [ -d /run/systemd/system ] || exit 0
 for package in "$@"; do
-    dpkg -L "$package" | sed -n 's|^.*/systemd/system/\([^/@]*\.service\)$|\1|p' |
+    dpkg -L "$package" | sed -n 's;^.*/systemd/system/\([^/@]*\.\(service\|socket\|timer\)\)$;\1;p' |
         while read -r unit; do systemctl --quiet disable "$unit" || true; done
 done

@@ -10,7 +10,7 @@ use support::shared::SharedResource as _;
 use support::{ScratchDirectory, eventually, journal, list, short_run, text};
 
 /// Starts a run that does not end by itself, and waits until it has measured a block.
-fn endless(tare: &Tare, networks: &str) -> RunningProgram {
+pub(crate) fn endless(tare: &Tare, networks: &str) -> RunningProgram {
     let asked = ["--network", networks, "--blocks", "1000", "--out", "out", "--json"];
     let mut running = tare.start(&short_run(&asked));
     running.wait_for("block 1 ");

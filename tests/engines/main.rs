@@ -14,4 +14,5 @@ mod docker_ends;
 #[cfg(feature = "docker-tls")]
 mod docker_tls;
 mod docker_woven;
+mod podman;
 mod swarm;

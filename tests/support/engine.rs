@@ -1,7 +1,7 @@
 //! Docker Engines of the tests, each in its own namespaces: the machine's firewall, devices and engines are not
 //! changed. An engine ends with the test, even if that is killed, or with the test runner if tests share it.
 
-use self::scripts::{ALONE, CONTAINERS, INIT, PLUGGED, SWEEP};
+use self::scripts::{ALONE, CONTAINERS, INIT, PLUGGED, PODMAN, SWEEP};
 use super::program::{ProgramOutcome, RunningProgram, Tare, User, binary, tied_command};
 use super::shared::{SharedGuard, SharedResource};
 use super::short_run;
@@ -70,7 +70,24 @@ impl Engine {
         process.started()
     }
 
+    /// Starts a Podman service, which answers to Docker's API as an engine does.
+    pub fn podman() -> Self {
+        let mut process = Self::initiated(&PODMAN.replace("\nuplink\n", ALONE), &[]);
+        process.expect_line("started");
+        let engine = process.into_engine();
+        engine.wait_until_it_answers();
+        engine
+    }
+
     fn begun(script: &str, uplink: &str, flags: &[&str]) -> EngineProcess {
+        let script = script.replace("$directory", "$1");
+        let containers = if is_emulated() { CONTAINERS } else { "\n" };
+        let init = INIT.replace("\nuplink\n", uplink).replace("\ncontainers\n", containers);
+        Self::initiated(&format!("{script}\n{init}"), flags)
+    }
+
+    /// Starts the first process of an engine's namespaces, which runs a shell script.
+    fn initiated(script: &str, flags: &[&str]) -> EngineProcess {
         let files = ScratchDirectory::new();
         let group = cgroup_name(&files);
         let sweeper = Command::new("/bin/sh")
@@ -78,10 +95,7 @@ impl Engine {
             .stdin(Stdio::piped())
             .spawn()
             .expect("a shell");
-        let script = script.replace("$directory", "$1");
-        let containers = if is_emulated() { CONTAINERS } else { "\n" };
-        let init = INIT.replace("\nuplink\n", uplink).replace("\ncontainers\n", containers);
-        let init = format!("set -eu\n{script}\n{init}");
+        let init = format!("set -eu\n{script}");
         let namespaces =
             ["--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"];
         let init = tied_command(User::Caller, "unshare")
@@ -295,6 +309,11 @@ impl EngineProcess {
             self.send_line("");
         }
         self.expect_line("started");
+        self.into_engine()
+    }
+
+    /// Returns the engine, whose daemon is started.
+    fn into_engine(self) -> Engine {
         let first_process = self.first_process();
         let directory = self.files.root().to_owned();
         Engine { _process: Some(self), first_process, directory, scratch: ScratchDirectory::new() }

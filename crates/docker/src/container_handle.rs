@@ -7,6 +7,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// Name by which every engine knows its default network.
+pub(crate) const DEFAULT_NETWORK: &str = "bridge";
+
 /// Way to a container on another node than the engine that runs the commands.
 pub trait ExecRelay: fmt::Debug + Send + Sync {
     /// Returns the command to run in a container on the engine, so that `words` start in the other.
@@ -82,9 +85,19 @@ impl ContainerHandle {
         self.relay.is_some()
     }
 
+    /// Finds the endpoint on a network. Podman attaches a container to its default network by the name `bridge`, as
+    /// Docker does, but states the endpoint under the network's own name: `podman`, unless it is configured otherwise.
+    fn endpoint(&self, network: &str) -> Option<&EndpointSettings> {
+        let only = || {
+            let is_only = network == DEFAULT_NETWORK && self.endpoints.len() == 1;
+            self.endpoints.values().next().filter(|_| is_only)
+        };
+        self.endpoints.get(network).or_else(only)
+    }
+
     /// Returns its addresses on a network: IPv4 first.
     pub fn addresses(&self, network: &str) -> Vec<IpAddr> {
-        let Some(endpoint) = self.endpoints.get(network) else { return Vec::new() };
+        let Some(endpoint) = self.endpoint(network) else { return Vec::new() };
         [&endpoint.ip_address, &endpoint.global_ipv6_address]
             .into_iter()
             .filter_map(|address| address.as_deref()?.parse().ok())
@@ -98,5 +111,32 @@ impl ContainerHandle {
             .flat_map(|one| [one.gateway.as_deref(), one.ipv6_gateway.as_deref()])
             .filter_map(|gateway| gateway?.parse().ok())
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Describes a container whose endpoints the engine states so.
+    fn container(networks: serde_json::Value) -> ContainerHandle {
+        let inspected = json!({"NetworkSettings": {"Networks": networks}});
+        let inspected = serde_json::from_value(inspected).unwrap();
+        ContainerHandle::from_inspection("server-0", "id".to_owned(), inspected)
+    }
+
+    #[test]
+    fn the_address_on_the_default_network_is_found_under_either_engines_name() {
+        let endpoint = json!({"IPAddress": "10.88.0.8", "GlobalIPv6Address": ""});
+        let address: Vec<IpAddr> = vec!["10.88.0.8".parse().unwrap()];
+        for own_name in ["bridge", "podman", "renamed"] {
+            let one = container(json!({ own_name: endpoint }));
+            assert_eq!(one.addresses("bridge"), address, "{own_name}");
+            assert_eq!(one.addresses("other"), [] as [IpAddr; 0], "{own_name}");
+        }
+        let two = container(json!({"podman": endpoint, "other": {"IPAddress": "10.89.0.2"}}));
+        assert_eq!(two.addresses("bridge"), [] as [IpAddr; 0], "which of them is not known");
+        assert_eq!(two.addresses("podman"), address);
     }
 }

@@ -1,4 +1,5 @@
-//! Engines of Docker contexts, as Docker's own client stores them under names, and the engine that the client uses.
+//! Engines of Docker contexts, as Docker's own client stores them under names, and the engine that the client uses; on a
+//! machine without Docker, the engine that Podman's client uses.
 //!
 //! Source: docker/cli, cli/context/store: `contexts/meta/SHA256(NAME)/meta.json` below the client's directory, and the
 //! certificates in `contexts/tls/SHA256(NAME)/docker`.
@@ -29,19 +30,34 @@ struct ContextEndpoint {
 
 impl EngineAddress {
     /// Returns the address that Docker's own client uses: DOCKER_HOST, else the engine of the context that
-    /// DOCKER_CONTEXT or the client's configuration names, else the local engine's.
+    /// DOCKER_CONTEXT or the client's configuration names, else the local engine's. If that has no socket, it is
+    /// Podman's: CONTAINER_HOST, else the user's socket, else the machine's.
     ///
     /// # Errors
-    /// Fails if DOCKER_HOST cannot be parsed, if there is no such context, or if one of them names a protocol that this
-    /// build does not speak.
+    /// Fails if DOCKER_HOST or CONTAINER_HOST cannot be parsed, if there is no such context, or if one of them names a
+    /// protocol that this build does not speak.
     pub fn from_environment() -> Result<Self, EngineAddressError> {
-        Self::from_client(&ClientEnvironment::from_process())
+        Self::from_client(&ClientEnvironment::from_process(), Path::exists)
     }
 
-    fn from_client(client: &ClientEnvironment) -> Result<Self, EngineAddressError> {
-        match client.context() {
-            Some(name) => read_context(&client.configuration_directory(), &name),
-            None => Self::from_default_context(client),
+    /// Returns the address for a client on a machine where these files exist.
+    fn from_client(
+        client: &ClientEnvironment,
+        exists: impl Fn(&Path) -> bool,
+    ) -> Result<Self, EngineAddressError> {
+        if let Some(name) = client.context() {
+            return read_context(&client.configuration_directory(), &name);
+        }
+        let default = Self::from_default_context(client)?;
+        if client.host().is_some() || default.socket().is_some_and(&exists) {
+            return Ok(default);
+        }
+        match client.podman_host() {
+            Some(host) => address_of_podman(host),
+            None => {
+                let podman = client.podman_sockets().into_iter().find(|path| exists(path));
+                Ok(podman.map_or(default, Self::Unix))
+            }
         }
     }
 
@@ -63,6 +79,20 @@ impl EngineAddress {
             return Self::from_default_context(&client);
         }
         read_context(&client.configuration_directory(), name)
+    }
+}
+
+/// Returns the address that CONTAINER_HOST names. Podman's client reaches other machines by ssh and a path there, which
+/// tare does not.
+fn address_of_podman(host: &str) -> Result<EngineAddress, EngineAddressError> {
+    match host.parse()? {
+        EngineAddress::Ssh(_) => Err(EngineAddressError {
+            reason: format!("cannot use CONTAINER_HOST `{host}`: tare does not reach Podman by ssh"),
+            remedy: "forward its socket (`ssh -L /tmp/podman.sock:/run/podman/podman.sock HOST`), and set \
+                     DOCKER_HOST=unix:///tmp/podman.sock"
+                .to_owned(),
+        }),
+        other => Ok(other),
     }
 }
 
@@ -128,7 +158,7 @@ mod tests {
         let own = |variables: &[(&'static str, &str)]| {
             let config = ("DOCKER_CONFIG", directory.path().into());
             let rest = variables.iter().map(|&(name, value)| (name, value.into()));
-            EngineAddress::from_client(&rest.chain([config]).collect())
+            EngineAddress::from_client(&rest.chain([config]).collect(), |_| false)
         };
         let (db1, host) = (EngineAddress::Tcp("db1:2375".to_owned()), ("DOCKER_HOST", "tcp://h:1"));
         let (by_context, of_default) = (("DOCKER_CONTEXT", "db1"), ("DOCKER_CONTEXT", "default"));
@@ -142,6 +172,32 @@ mod tests {
         let tls = [host, ("DOCKER_TLS_VERIFY", "1")];
         assert_eq!(own(&tls), Ok(EngineAddress::Tls("h:1".to_owned(), None)));
         assert!(own(&[("DOCKER_CONTEXT", "nobody")]).unwrap_err().reason.contains("`nobody`"));
+    }
+
+    #[test]
+    fn podman_is_found_where_there_is_no_docker() {
+        const DOCKER: &str = "/var/run/docker.sock";
+        const USER: &str = "/run/user/1000/podman/podman.sock";
+        const MACHINE: &str = "/run/podman/podman.sock";
+        let address = |variables: &[(&'static str, &str)], sockets: &[&str]| {
+            let client = variables.iter().map(|&(name, value)| (name, value.into())).collect();
+            EngineAddress::from_client(&client, |path| sockets.iter().any(|one| path == *one))
+        };
+        let unix = |path: &str| Ok(EngineAddress::Unix(path.into()));
+        let user = ("XDG_RUNTIME_DIR", "/run/user/1000");
+        let named = ("CONTAINER_HOST", "unix:///named.sock");
+        let all = [DOCKER, USER, MACHINE];
+        assert_eq!(address(&[user, named], &all), unix(DOCKER));
+        assert_eq!(address(&[user, named], &all[1..]), unix("/named.sock"));
+        assert_eq!(address(&[user], &all[1..]), unix(USER));
+        assert_eq!(address(&[user], &all[2..]), unix(MACHINE));
+        assert_eq!(address(&[], &all[1..]), unix(MACHINE));
+        assert_eq!(address(&[user], &[]), unix(DOCKER));
+        let docker_host = ("DOCKER_HOST", "unix:///mine.sock");
+        assert_eq!(address(&[user, named, docker_host], &all[1..]), unix("/mine.sock"));
+        let by_ssh = ("CONTAINER_HOST", "ssh://me@far/run/podman/podman.sock");
+        let error = address(&[by_ssh], &[]).unwrap_err();
+        assert!(error.reason.contains("CONTAINER_HOST") && error.remedy.contains("ssh -L"));
     }
 
     #[test]

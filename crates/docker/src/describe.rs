@@ -1,5 +1,6 @@
 //! Description of a Docker Engine for the journal.
 
+use crate::engine_session::EngineProduct;
 use crate::place::{EngineInfo, EnginePlace};
 use bollard::models::LocalNodeState;
 use std::collections::BTreeMap;
@@ -51,15 +52,20 @@ fn engine_description(address: String, known: &EngineInfo) -> EngineDescription 
     ];
     let plugins = info.plugins.as_ref().and_then(|plugins| plugins.network.clone());
     let swarm = info.swarm.as_ref().and_then(|swarm| swarm.local_node_state);
+    let product = EngineProduct::from_version(version);
     EngineDescription {
         address,
+        product: (product != EngineProduct::Docker).then(|| product.to_string()),
         name: info.name.clone(),
         version: version.version.clone().unwrap_or_default(),
         api: version.api_version.clone().unwrap_or_default(),
         kernel: info.kernel_version.clone(),
         system: info.operating_system.clone(),
         components: components
-            .map(|one| (one.name.clone(), one.version.clone()))
+            // Podman states the features of a runtime on further lines.
+            .map(|one| {
+                (one.name.clone(), one.version.lines().next().unwrap_or_default().to_owned())
+            })
             .collect::<BTreeMap<_, _>>(),
         storage: info.driver.clone(),
         cgroups: cgroups

@@ -4,7 +4,7 @@ pub(crate) mod confinement;
 
 use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
-use crate::engine_session::{EngineSession, RunContainer};
+use crate::engine_session::{EngineProduct, EngineSession, RunContainer};
 use crate::error::is_attach_timeout;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::image::{self, PROGRAM};
@@ -122,6 +122,11 @@ impl EngineResources {
     /// Returns the engine on which the resources are.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.session.engine
+    }
+
+    /// Returns the product that the engine is.
+    pub(crate) fn product(&self) -> EngineProduct {
+        self.session.product
     }
 
     /// Returns the options of the user.

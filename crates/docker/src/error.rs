@@ -10,8 +10,9 @@ use tare_network::{Error, UnmetRequirement};
 const NOT_FOUND: u16 = 404;
 const CONFLICT: u16 = 409;
 
-/// HTTP status for a Swarm request to an engine that manages none.
-const UNAVAILABLE: u16 = 503;
+/// HTTP statuses for a Swarm request to an engine that manages none: of Docker, and of Podman and others that know no
+/// such request.
+const NO_SWARM: [u16; 4] = [503, NOT_FOUND, 405, 501];
 
 /// Returns whether the engine reports that an object does not exist: by its status or, if a Swarm's manager reports it,
 /// in words.
@@ -30,9 +31,22 @@ pub(crate) fn is_conflict(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::DockerResponseServerError { status_code: CONFLICT, .. })
 }
 
-/// Returns whether the engine reports that it manages no Swarm.
+/// Returns whether the engine's answer to a request for a Swarm's objects says that it manages none.
 pub(crate) fn is_not_manager(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::DockerResponseServerError { status_code: UNAVAILABLE, .. })
+    matches!(
+        refusal,
+        Refusal::DockerResponseServerError { status_code, .. } if NO_SWARM.contains(status_code)
+    )
+}
+
+/// Returns whether the engine's answer has a value that Docker's API does not have.
+pub(crate) fn is_unreadable(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::JsonDataError { .. })
+}
+
+/// Returns whether Podman refuses to remove a container because others share its network namespace.
+pub(crate) fn has_dependents(refusal: &Refusal) -> bool {
+    error_message(refusal).contains("has dependent containers")
 }
 
 /// Returns whether a Swarm did not attach a container to its network in time. Its limit of 20 s cannot be changed.
@@ -218,6 +232,17 @@ mod tests {
         )));
         assert!(!is_attach_timeout(&said("attaching to network failed: invalid cluster node")));
         assert!(!is_attach_timeout(&said("context deadline exceeded")));
+    }
+
+    #[test]
+    fn an_engine_that_knows_no_swarm_manages_none() {
+        let said = |status_code| Refusal::DockerResponseServerError {
+            status_code,
+            message: "Not Found".to_owned(),
+        };
+        assert!([503, 404, 405, 501].into_iter().all(|status| is_not_manager(&said(status))));
+        assert!(![400, 500, 403].into_iter().any(|status| is_not_manager(&said(status))));
+        assert!(!is_not_manager(&Refusal::RequestTimeoutError));
     }
 
     #[test]

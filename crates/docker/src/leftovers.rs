@@ -3,19 +3,19 @@
 pub(crate) mod host;
 
 use crate::engine::Engine;
-use crate::error::{is_conflict, is_not_found, is_not_manager};
+use crate::error::{has_dependents, is_conflict, is_not_found, is_not_manager, is_unreadable};
 use crate::image::run_image_tag;
 use crate::label::{RUN_LABEL, RunId};
 use crate::run_owner::{OWNER_LABEL, RunOwner};
 use bollard::Docker;
 use bollard::errors::Error as Refusal;
-use bollard::models::Network;
+use bollard::models::{ContainerSummary, Network};
 use bollard::query_parameters::{
     ListContainersOptionsBuilder, ListImagesOptionsBuilder, ListNetworksOptionsBuilder,
     ListSecretsOptionsBuilder, ListServicesOptionsBuilder, RemoveContainerOptionsBuilder,
     RemoveImageOptionsBuilder,
 };
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
@@ -128,8 +128,7 @@ fn find(engine: &Engine, label: String) -> Result<Vec<Leftover>, Error> {
 async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> {
     let filters = HashMap::from([("label".to_owned(), vec![label])]);
     let mut found = Vec::new();
-    let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
-    for one in docker.list_containers(Some(options)).await? {
+    for one in list_containers(docker, &filters).await? {
         let running = one.state.is_some_and(|state| state.to_string() == "running");
         let place = (one.id.unwrap_or_default(), first_name(one.names.as_deref()));
         let made = Leftover::from_labels(LeftoverKind::Container, place, one.labels.as_ref());
@@ -147,13 +146,31 @@ async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> 
     let options = ListImagesOptionsBuilder::default().all(true).filters(&filters).build();
     for one in docker.list_images(Some(options)).await? {
         // Removed by its tag: with its id, the tags that others gave it would go, too.
-        let tags = one.repo_tags.into_iter().map(|tag| (tag.clone(), tag));
+        let tags = one.repo_tags.into_iter().map(|tag| (tag.clone(), short_tag(&tag).to_owned()));
         let own = |place| Leftover::from_labels(LeftoverKind::Image, place, Some(&one.labels));
         found.extend(tags.filter_map(own));
     }
     found.extend(swarm.into_iter().flatten());
     found.sort_by_key(|one| one.kind);
     Ok(found)
+}
+
+/// Lists the containers that carry the label, of any state. Between the end of a container and its removal, Podman states
+/// one that Docker does not have (`stopped`), and the answer cannot be parsed: the request is repeated.
+async fn list_containers(
+    docker: &Docker,
+    filters: &HashMap<String, Vec<String>>,
+) -> Result<Vec<ContainerSummary>, Refusal> {
+    let options = ListContainersOptionsBuilder::default().all(true).filters(filters).build();
+    let mut refused = None;
+    for _ in 0..POLL_COUNT {
+        match docker.list_containers(Some(options.clone())).await {
+            Err(refusal) if is_unreadable(&refusal) => refused = Some(refusal),
+            answered => return answered,
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    Err(refused.unwrap_or(Refusal::RequestTimeoutError))
 }
 
 /// Finds the objects of a Swarm. Returns `None` if the engine manages none.
@@ -210,6 +227,12 @@ async fn list_networks(
     Ok(all)
 }
 
+/// Returns an image's tag without the registry that Podman states where Docker does not.
+fn short_tag(tag: &str) -> &str {
+    let registries = ["docker.io/library/", "localhost/"];
+    registries.iter().find_map(|registry| tag.strip_prefix(registry)).unwrap_or(tag)
+}
+
 /// Returns a container's name without the slash before it.
 fn first_name(names: Option<&[String]>) -> String {
     let name = names.and_then(|names| names.first()).map(String::as_str).unwrap_or_default();
@@ -238,16 +261,36 @@ pub(crate) fn remove(engine: &Engine, things: &[Leftover]) -> Result<(), Error> 
     Ok(())
 }
 
-/// Removes containers, and returns when they are gone.
+/// Removes containers, and returns when they are gone. Podman removes a container only after those that share its network
+/// namespace: one that it refuses for that reason is tried again after the others.
 pub(crate) async fn remove_containers<'a>(
     docker: &Docker,
     ids: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), Refusal> {
-    stream::iter(ids)
-        .map(|id| remove_container(docker, id))
-        .buffer_unordered(PARALLEL_REQUESTS)
-        .try_collect::<()>()
-        .await
+    let mut left: Vec<&str> = ids.into_iter().collect();
+    let mut refused = None;
+    for _ in 0..POLL_COUNT {
+        let answers: Vec<_> = stream::iter(left)
+            .map(|id| async move { (id, remove_container(docker, id).await) })
+            .buffer_unordered(PARALLEL_REQUESTS)
+            .collect()
+            .await;
+        left = Vec::new();
+        for (id, answer) in answers {
+            match answer {
+                Err(refusal) if has_dependents(&refusal) => {
+                    left.push(id);
+                    refused = Some(refusal);
+                }
+                answer => answer?,
+            }
+        }
+        if left.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    Err(refused.unwrap_or(Refusal::RequestTimeoutError))
 }
 
 async fn remove_container(docker: &Docker, id: &str) -> Result<(), Refusal> {
@@ -261,8 +304,8 @@ async fn remove_container(docker: &Docker, id: &str) -> Result<(), Refusal> {
     for _ in 0..POLL_COUNT {
         match docker.inspect_container(id, None).await {
             Err(refusal) if is_not_found(&refusal) => return Ok(()),
-            Err(refusal) => return Err(refusal),
-            Ok(_) => tokio::time::sleep(POLL_INTERVAL).await,
+            Err(refusal) if !is_unreadable(&refusal) => return Err(refusal),
+            Ok(_) | Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
         }
     }
     Err(Refusal::RequestTimeoutError)

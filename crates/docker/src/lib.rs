@@ -1,7 +1,7 @@
 //! Docker Engine as a place: containers that a real engine starts, on networks that it makes.
 //!
 //! A [`EnginePlace`] is one engine, reached by its API: the engine that Docker's own client uses (DOCKER_HOST and
-//! contexts are honoured). Its [`docker_networks`] are those that the studies measured by hand. Containers run tare's
+//! contexts are honoured), else Podman. Its [`docker_networks`] are those that the studies measured by hand. Containers run tare's
 //! own static binary, in an image that is built on the spot. Everything that is made on an engine carries the label
 //! `tare.run`. It is removed when the network is dropped, whatever has gone wrong before, and containers end with the
 //! connection of the process that made them, even if that process is killed. A [`Cleaner`] removes the rest (networks,

@@ -3,7 +3,7 @@
 use crate::address::{EngineAddress, EngineAddressError};
 use crate::engine::{Engine, ask_once};
 use crate::engine_resources::confinement::ContainerLimits;
-use crate::engine_session::EngineSession;
+use crate::engine_session::{EngineProduct, EngineSession};
 use crate::host_tool_mounts::HostToolMounts;
 use crate::image;
 use crate::label::RunId;
@@ -235,10 +235,13 @@ impl EnginePlace {
                 (id, Some(image::own_program()?))
             }
         };
-        let limits = self.info().map(|known| ContainerLimits::from(&known.info));
+        let known = self.info().ok();
+        let limits = known.map(|known| ContainerLimits::from(&known.info));
+        let product = known.map(|known| EngineProduct::from_version(&known.version));
         let (node, lent) = (Mutex::default(), self.host_tools.get().cloned());
         let made = Arc::new(EngineSession {
             engine: Arc::new(engine),
+            product: product.unwrap_or_default(),
             image,
             program,
             host_tools: lent,

@@ -45,6 +45,40 @@ read -r _
 set -- --containerd "$directory/containerd.sock" "$@"
 "#;
 
+/// First process of the namespaces of a Podman service, with a directory and the name of the control groups as arguments.
+/// Podman puts its control groups beside all others: it sees those of the test instead, and of cgroup v1 alone, because
+/// crun refuses a mixture. Containers get limits that a process of any machine may have.
+pub(super) const PODMAN: &str = r#"
+directory=$1 group=$2
+umount /sys/fs/cgroup/unified 2>/dev/null || :
+for hierarchy in /sys/fs/cgroup/*/; do
+    [ -e "$hierarchy/tasks" ] || continue
+    mkdir "$hierarchy$group"
+    for file in cpuset.cpus cpuset.mems; do
+        [ ! -e "$hierarchy$file" ] || cat "$hierarchy$file" >"$hierarchy$group/$file"
+    done
+    mount --bind "$hierarchy$group" "$hierarchy"
+done
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /var/lib
+ip link set lo up
+uplink
+cat >"$directory/containers.conf" <<END
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+[engine]
+events_logger = "file"
+END
+mkdir "$directory/networks"
+export CONTAINERS_CONF="$directory/containers.conf" HOME="$directory"
+podman --root "$directory/root" --runroot "$directory/runroot" --tmpdir "$directory/tmp" \
+    --network-config-dir "$directory/networks" --network-backend netavark \
+    --cgroup-manager cgroupfs --storage-driver vfs \
+    system service --time=0 "unix://$directory/docker.sock" >"$directory/log" 2>&1 </dev/null &
+echo started
+exec cat
+"#;
+
 /// Removes the control groups of the engine's containers when its input pipe is closed.
 pub(super) const SWEEP: &str = r#"
 read -r _

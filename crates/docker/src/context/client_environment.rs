@@ -1,4 +1,5 @@
-//! Environment of Docker's own client: its variables, its configuration directory, and the context that it uses.
+//! Environment of Docker's own client: its variables, its configuration directory, and the context that it uses; and the
+//! variables of Podman's client.
 //!
 //! Source: docker/cli, cli/config/config.go and `resolveContextName` in cli/command/cli.go. A variable that is empty
 //! counts as not set.
@@ -11,17 +12,23 @@ use std::path::PathBuf;
 /// Name of the context that stands for the engine used without a context.
 const DEFAULT_CONTEXT: &str = "default";
 
-/// Variables that Docker's own client reads.
-const VARIABLES: [&str; 6] = [
+/// Socket of the machine's Podman, and of a user's, below the directory of the user's sockets.
+const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
+const PODMAN_USER_SOCKET: &str = "podman/podman.sock";
+
+/// Variables that the clients read.
+const VARIABLES: [&str; 8] = [
+    "CONTAINER_HOST",
     "DOCKER_CERT_PATH",
     "DOCKER_CONFIG",
     "DOCKER_CONTEXT",
     "DOCKER_HOST",
     "DOCKER_TLS_VERIFY",
     "HOME",
+    "XDG_RUNTIME_DIR",
 ];
 
-/// Variables of Docker's own client.
+/// Variables of Docker's own client and of Podman's.
 pub(crate) struct ClientEnvironment {
     variables: HashMap<&'static str, OsString>,
 }
@@ -47,6 +54,18 @@ impl ClientEnvironment {
     /// Returns DOCKER_HOST.
     pub(crate) fn host(&self) -> Option<&str> {
         self.variable("DOCKER_HOST")?.to_str()
+    }
+
+    /// Returns CONTAINER_HOST, the address of Podman's client.
+    pub(crate) fn podman_host(&self) -> Option<&str> {
+        self.variable("CONTAINER_HOST")?.to_str()
+    }
+
+    /// Returns the paths where a socket of Podman may be: the user's, then the machine's.
+    pub(crate) fn podman_sockets(&self) -> Vec<PathBuf> {
+        let user = self.variable("XDG_RUNTIME_DIR");
+        let user = user.map(|directory| PathBuf::from(directory).join(PODMAN_USER_SOCKET));
+        user.into_iter().chain([PODMAN_SOCKET.into()]).collect()
     }
 
     /// Returns whether DOCKER_TLS_VERIFY is set: addresses without a context are then behind TLS.

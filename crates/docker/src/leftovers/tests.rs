@@ -71,12 +71,21 @@ fn answer(method: &str, target: &str, containers: &mut Vec<Value>) -> (u16, Valu
         ("GET", "networks" | "images/json") => (200, json!([])),
         ("GET", "containers/json") => {
             let wanted = wanted_label(query);
-            (200, containers.iter().filter(|one| has_label(one, &wanted)).cloned().collect())
+            let listing = containers.clone();
+            // Podman's state between the end and the removal of a container is seen once.
+            containers.retain(|one| one["State"] != "stopped");
+            (200, listing.iter().filter(|one| has_label(one, &wanted)).cloned().collect())
         }
         (_, path) => {
             let name = path.trim_start_matches("containers/").trim_end_matches("/json");
             let place = containers.iter().position(|one| one["Id"] == name);
+            let needs_it = |one: &Value| one["Labels"]["needs"] == name;
             match (method, place) {
+                ("DELETE", Some(_)) if containers.iter().any(needs_it) => {
+                    // As Podman answers.
+                    let message = format!("container {name} has dependent containers");
+                    (500, json!({ "message": message }))
+                }
                 ("GET", Some(_)) => (200, json!({ "Id": name })),
                 ("DELETE", Some(place)) => {
                     containers.remove(place);
@@ -171,4 +180,53 @@ fn only_what_a_run_that_is_known_to_have_ended_made_is_cleaned() {
     assert_eq!(fake.names(), left);
     let told = scan(&["far", "live", "busy", "nosuch"].map(str::to_owned));
     assert_eq!(ids(&told), ["tare-far-0"], "what is known to run is kept, whatever is said");
+}
+
+#[test]
+fn a_runs_image_is_found_under_the_tag_of_either_engine() {
+    let labels = HashMap::from([(RUN_LABEL.to_owned(), "1a2b".to_owned())]);
+    let is_own = |tag: &str| {
+        let place = (tag.to_owned(), short_tag(tag).to_owned());
+        let found = Leftover::from_labels(LeftoverKind::Image, place, Some(&labels));
+        found.inspect(|one| assert_eq!(one.id, tag, "it is removed by its whole tag")).is_some()
+    };
+    for tag in ["tare:run-1a2b", "docker.io/library/tare:run-1a2b", "localhost/tare:run-1a2b"] {
+        assert!(is_own(tag), "{tag}");
+    }
+    for tag in ["mine:1", "docker.io/me/tare:run-1a2b", "docker.io/library/tare:run-1a2c"] {
+        assert!(!is_own(tag), "{tag}");
+    }
+}
+
+#[test]
+fn a_container_that_podman_is_about_to_remove_is_waited_for() {
+    let run = RunId::fresh();
+    let names = [format!("tare-{run}-0-client"), format!("tare-{run}-1-server")];
+    let fake = FakeEngine::with(&[
+        (&names[0], json!(run.labels()), "stopped"),
+        (&names[1], json!(run.labels()), "exited"),
+    ]);
+    let found = find_by_run(&Engine::connect(&fake.address()).unwrap(), &run).unwrap();
+    assert_eq!(found.iter().map(|one| &one.name).collect::<Vec<_>>(), [&names[1]]);
+}
+
+#[test]
+fn containers_that_others_need_are_removed_after_them() {
+    let run = RunId::fresh();
+    let names: Vec<String> = (0..6).map(|number| format!("tare-{run}-{number}")).collect();
+    let needs = |name: Option<&String>| {
+        let mut labels = json!(run.labels());
+        labels["needs"] = json!(name.map_or("", String::as_str));
+        labels
+    };
+    // More are refused at first than are removed at once.
+    let containers: Vec<(&str, Value, &str)> = (0..6)
+        .map(|number| {
+            (names[number].as_str(), needs(number.checked_sub(1).map(|at| &names[at])), "running")
+        })
+        .collect();
+    let fake = FakeEngine::with(&containers);
+    let engine = Engine::connect(&fake.address()).unwrap();
+    remove(&engine, &find_by_run(&engine, &run).unwrap()).unwrap();
+    assert_eq!(fake.names(), [] as [String; 0]);
 }

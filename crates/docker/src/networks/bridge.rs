@@ -3,12 +3,12 @@
 use super::layout::{NetworkLayout, PathStep, direct_routes, start_both};
 use super::machine::{MachineSnapshot, bridge_hops};
 use super::{DockerNetworkDefinition, OPTIONS, script};
+pub(super) use crate::container_handle::DEFAULT_NETWORK;
 use crate::engine_resources::EngineResources;
+use crate::netns_probe::NetnsSnapshot;
 use crate::requirement::EngineRequirement;
+use bollard::models::NetworkInspect;
 use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
-
-/// Name of the engine's default network.
-pub(super) const DEFAULT_NETWORK: &str = "bridge";
 
 /// Device of a container that Docker attaches to a single network.
 pub(super) const DEVICE: &str = "eth0";
@@ -52,19 +52,68 @@ impl DockerNetworkDefinition for DefaultBridgeNetwork {
 /// Returns the path between two containers on a bridge of the engine.
 pub(super) fn bridge_path(work: &EngineResources, network: &str) -> Result<Vec<PathStep>, Error> {
     let seen = MachineSnapshot::take(work)?.snapshot;
-    let name = bridge_device(work, network)?;
+    let name = bridge_device(work, network, &seen)?;
     let mut path = vec![PathStep::ClientDevice(HopKind::Veth, DEVICE)];
     path.extend(bridge_hops(&seen, &name, "bridge").into_iter().map(PathStep::Node));
     path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)
 }
 
-/// Returns the bridge device of a network of the driver `bridge`.
-pub(super) fn bridge_device(work: &EngineResources, network: &str) -> Result<String, Error> {
+/// Returns the bridge device of a network of the driver `bridge`, on a machine seen while containers are attached to the
+/// network: Podman's bridges exist only then.
+pub(super) fn bridge_device(
+    work: &EngineResources,
+    network: &str,
+    seen: &NetnsSnapshot,
+) -> Result<String, Error> {
     let inspecting = work.engine().docker().inspect_network(network, None);
     let inspected = work.engine().request(format!("inspect the network {network}"), inspecting)?;
-    let named = inspected.options.and_then(|options| options.get(BRIDGE_NAME).cloned());
-    // Docker names other bridges after the first twelve digits of the network's id.
-    let derived = || inspected.id.unwrap_or_default().chars().take(12).collect::<String>();
-    Ok(named.unwrap_or_else(|| format!("br-{}", derived())))
+    Ok(device_of_network(&inspected, seen))
+}
+
+/// Returns the bridge device of a network: the one that the engine names; else the one that Docker names after the first
+/// twelve digits of the network's id; else, for Podman, which tells no name, the one with the network's gateway.
+fn device_of_network(inspected: &NetworkInspect, seen: &NetnsSnapshot) -> String {
+    let named = inspected.options.as_ref().and_then(|options| options.get(BRIDGE_NAME));
+    if let Some(named) = named.filter(|named| !named.is_empty()) {
+        return named.clone();
+    }
+    let digits = inspected.id.iter().flat_map(|id| id.chars()).take(12).collect::<String>();
+    let derived = format!("br-{digits}");
+    if seen.device(&derived).is_some() {
+        return derived;
+    }
+    let configured = inspected.ipam.iter().filter_map(|ipam| ipam.config.as_ref()).flatten();
+    let mut gateways = configured.filter_map(|config| config.gateway.as_ref()?.parse().ok());
+    let with_gateway = gateways.find_map(|gateway| seen.device_of(gateway));
+    with_gateway.filter(|device| device.bridge).map_or(derived, |device| device.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netns_probe::DeviceSnapshot;
+    use serde_json::json;
+
+    #[test]
+    fn a_bridge_is_found_as_each_engine_names_it() {
+        let bridge = |name: &str, address: &str| DeviceSnapshot {
+            name: name.to_owned(),
+            bridge: true,
+            addresses: vec![address.parse().unwrap()],
+            ..DeviceSnapshot::default()
+        };
+        let devices = vec![bridge("br-0123456789ab", "172.18.0.1"), bridge("podman1", "10.89.0.1")];
+        let seen = NetnsSnapshot { devices, ..NetnsSnapshot::default() };
+        let device = |id: &str, gateway: &str, options: serde_json::Value| {
+            let ipam = json!({"Config": [{"Gateway": gateway}]});
+            let network = json!({"Id": id, "IPAM": ipam, "Options": options});
+            device_of_network(&serde_json::from_value(network).unwrap(), &seen)
+        };
+        let (docker, podman) = ("0123456789abcdef", "fedcba9876543210");
+        assert_eq!(device(docker, "172.17.0.1", json!({BRIDGE_NAME: "docker0"})), "docker0");
+        assert_eq!(device(docker, "10.89.0.1", json!({})), "br-0123456789ab");
+        assert_eq!(device(podman, "10.89.0.1", json!({})), "podman1");
+        assert_eq!(device(podman, "10.90.0.1", json!({})), "br-fedcba987654");
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::container_handle::ContainerHandle;
 use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
+use crate::engine_session::EngineProduct;
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
 
@@ -27,8 +28,8 @@ pub enum PathStep {
     ServerAddressDevice(HopKind),
     /// A hop on the engine's machine.
     Node(Hop),
-    /// The forwarder of a published port: a rule or a proxy, as the connection shows.
-    PortForwarder(String),
+    /// The engine's forwarder of a published port: a rule or a proxy, as the connection shows; and the port.
+    PortForwarder(EngineProduct, u16),
 }
 
 /// Layout of a network.

@@ -141,7 +141,8 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
             .zip(&servers)
             .map(|(n, one)| (Ipv4Addr::from(highest - n), one.address))
             .collect();
-        let (device, bridge) = (device_name(work), bridge_device(work, DEFAULT_NETWORK)?);
+        let (device, bridge) =
+            (device_name(work), bridge_device(work, DEFAULT_NETWORK, &node.snapshot)?);
         // The user and the engine name them, and a shell reads them.
         let [parent, bridge, subnet] = [&parent, &bridge, &subnet].map(|word| quote(word));
         let outside = ExternalAddresses {

@@ -9,6 +9,7 @@ use super::layout::{
 use super::machine::{MachineSnapshot, address_for_clients, bridge_hops};
 use super::two_engines::{SERVERS_NODE, clients_on_host, machine_address};
 use super::{DockerNetworkDefinition, OPTIONS, script};
+use crate::container_handle::ContainerHandle;
 use crate::engine_resources::{
     AttachTo, ContainerSpec, EngineResources, PublishedContainerPort as Port,
 };
@@ -59,7 +60,7 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
             })
             .collect();
         let servers = start_endpoints(work, &specs, DEFAULT_NETWORK, shape)?;
-        let clients =
+        let clients: Vec<NetworkEndpoint> =
             started.into_iter().map(|container| NetworkEndpoint { container, address }).collect();
         Ok(NetworkLayout {
             routes: build_routes(shape, site, |server, port| {
@@ -67,7 +68,7 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
                 let listen = SocketAddr::new(servers[server].address, port);
                 (listen, SocketAddr::new(address, outside))
             }),
-            path: published_path(work, &seen, site.ports.first())?,
+            path: published_path(work, &clients[0].container, site.ports.first())?,
             servers,
             clients,
         })
@@ -118,14 +119,16 @@ pub fn published_port(server: usize, port: u16, ports: &[u16]) -> u16 {
     largest.saturating_add(1).saturating_add(after)
 }
 
+/// Returns the path from a client on the engine's machine, once the servers are on the bridge.
 fn published_path(
     work: &EngineResources,
-    seen: &crate::netns_probe::NetnsSnapshot,
+    client: &ContainerHandle,
     port: Option<&u16>,
 ) -> Result<Vec<PathStep>, Error> {
-    let bridge = bridge_device(work, DEFAULT_NETWORK)?;
+    let seen = &MachineSnapshot::snapshot_container(work, client)?;
+    let bridge = bridge_device(work, DEFAULT_NETWORK, seen)?;
     let mut path = Vec::new();
-    path.extend(port.map(|port| PathStep::PortForwarder(format!("port {port}"))));
+    path.extend(port.map(|&port| PathStep::PortForwarder(work.product(), port)));
     path.extend(bridge_hops(seen, &bridge, "bridge").into_iter().take(1).map(PathStep::Node));
     path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)
@@ -155,7 +158,8 @@ fn lay_out_between_engines(
     let wanted: Vec<ContainerSpec> =
         container_names("server", shape.servers).enumerate().map(spec).collect();
     let on_bridge = start_endpoints(servers, &wanted, DEFAULT_NETWORK, shape)?;
-    let bridge = bridge_device(servers, DEFAULT_NETWORK)?;
+    let seen = MachineSnapshot::take(servers)?.snapshot;
+    let bridge = bridge_device(servers, DEFAULT_NETWORK, &seen)?;
     let port = site.ports.first().copied().unwrap_or_default();
     Ok(NetworkLayout {
         routes: build_routes(shape, site, |server, port| {
@@ -168,7 +172,7 @@ fn lay_out_between_engines(
             PathStep::ClientAddressDevice(HopKind::Device),
             // Connections from another machine take the DNAT rule, with or without the userland proxy.
             PathStep::Node(
-                Hop::new(HopKind::Nat, "nat/DOCKER", SERVERS_NODE)
+                Hop::new(HopKind::Nat, servers.product().port_rules(), SERVERS_NODE)
                     .with_detail(format!("port {port}")),
             ),
             PathStep::Node(

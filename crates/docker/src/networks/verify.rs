@@ -6,6 +6,7 @@
 
 use super::layout::{DEFAULT_MTU, NODE, NetworkEndpoint, NetworkLayout, PathStep};
 use crate::engine::{Engine, EnginePair};
+use crate::engine_session::EngineProduct;
 use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
 use crate::image::PROGRAM;
 use crate::leftovers::PARALLEL_REQUESTS;
@@ -216,23 +217,23 @@ fn to_hop(step: &PathStep, seen: &ConnectionSnapshots<'_>) -> Result<Hop, Error>
             None => Hop::new(*kind, "its own device", &seen.server_container.container.name),
         }),
         PathStep::Node(hop) => Ok(hop.clone()),
-        PathStep::PortForwarder(rule) => Ok(forwarder_hop(rule, seen)),
+        PathStep::PortForwarder(by, port) => Ok(forwarder_hop(*by, *port, seen)),
     }
 }
 
 /// Returns the hop that forwards a published port. A rule keeps the client's address; the userland proxy connects from
 /// its own, which is the gateway's. If the client connected to the gateway itself, the two look alike, and the rule is
 /// assumed, because it comes first.
-fn forwarder_hop(rule: &str, seen: &ConnectionSnapshots<'_>) -> Hop {
+fn forwarder_hop(by: EngineProduct, port: u16, seen: &ConnectionSnapshots<'_>) -> Hop {
     let gateways = seen.server_container.container.gateways();
     let proxied = !gateways.contains(&seen.dialled)
         && seen.peer.is_some_and(|peer| gateways.contains(&to_canonical(peer.ip())));
     let hop = if proxied {
-        Hop::new(HopKind::Forwarder, "docker-proxy", NODE)
+        Hop::new(HopKind::Forwarder, by.port_proxy(), NODE)
     } else {
-        Hop::new(HopKind::Nat, "nat/DOCKER", NODE)
+        Hop::new(HopKind::Nat, by.port_rules(), NODE)
     };
-    hop.with_detail(rule)
+    hop.with_detail(format!("port {port}"))
 }
 
 /// Converts an IPv4-mapped address of an IPv6 socket to IPv4.

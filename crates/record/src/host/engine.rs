@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 pub struct EngineDescription {
     /// Address of the engine, as in DOCKER_HOST.
     pub address: String,
+    /// Product, if it is not the Docker Engine: Podman.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product: Option<String>,
     /// Name of the engine's machine.
     pub name: Option<String>,
     /// Version of the engine.

@@ -43,6 +43,7 @@ const RULES: &[(&str, Rule)] = &[
     ("environment.engines.[].kernel", Rule::Keep),
     ("environment.engines.[].name", Rule::Engine),
     ("environment.engines.[].parent_asked", Rule::Device),
+    ("environment.engines.[].product", Rule::Keep),
     ("environment.engines.[].storage", Rule::Keep),
     ("environment.engines.[].system", Rule::Keep),
     ("environment.engines.[].version", Rule::Keep),
