@@ -163,7 +163,7 @@ fn refusal(name: &str, shape: &Shape) -> Error {
     let registry = NetworkRegistry::new(networks(Some(crate::cases::enter())));
     let network = registry.find(&spelled).expect("a known network");
     let refused = network.set_up(shape, &crate::cases::site(&spelled));
-    refused.err().expect("it is refused")
+    refused.expect_err("it is refused")
 }
 
 fn ipv6_is_refused_by_name() {

@@ -46,13 +46,17 @@ pub fn is_executable_of(pid: Pid, program: &Path) -> bool {
         fs::metadata(path)
             .is_ok_and(|file| (file.dev(), file.ino()) == (running.dev(), running.ino()))
     };
-    let variant = |path: &Path| is_same(&path.with_added_extension(CPU_VARIANT));
+    let variant = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(CPU_VARIANT);
+        is_same(Path::new(&name))
+    };
     let linked = fs::canonicalize(program);
     is_same(program) || variant(program) || linked.is_ok_and(|path| variant(&path))
 }
 
-/// Extension of an executable's variant for CPUs with AVX2.
-const CPU_VARIANT: &str = "avx2";
+/// End of the name of an executable's variant for CPUs with AVX2.
+const CPU_VARIANT: &str = ".avx2";
 
 /// Returns the open descriptors of a process.
 fn descriptors(pid: Pid) -> impl Iterator<Item = RawFd> {
