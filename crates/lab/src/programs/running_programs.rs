@@ -276,11 +276,13 @@ impl RunningPrograms {
         all.into_values().collect()
     }
 
+    /// Returns the PIDs of the daemons that run. That of one that has ended and was waited for may be another process's.
     fn daemon_pids(&self) -> Vec<Pid> {
-        let pid = |daemon: &Daemon| {
-            Pid::from_child(&daemon.child.lock().unwrap_or_else(PoisonError::into_inner))
+        let running = |daemon: &Daemon| {
+            let mut child = daemon.child.lock().unwrap_or_else(PoisonError::into_inner);
+            matches!(child.try_wait(), Ok(None)).then(|| Pid::from_child(&child))
         };
-        self.daemons.iter().map(pid).collect()
+        self.daemons.iter().filter_map(running).collect()
     }
 
     /// Runs a counter and returns its number of packets. Fails if its namespace has no programs, or if the counter

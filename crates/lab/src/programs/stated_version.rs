@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tare_sandbox::programs::run_outside_sandbox;
 
-/// Time limit of a program that is asked for its version.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time limit of a program that is asked for its version, longer than any needs, even under emulation.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// First version of slirp4netns that takes a namespace by its path.
 const LEAST_SLIRP4NETNS: [u32; 2] = [0, 4];

@@ -14,10 +14,11 @@ use tare_network::{
     Shape, Topology,
 };
 
-/// Networks with the process that carries their published port, and the device of the server that it serves.
+/// Networks with the first letters of the process that carries their published port (of pasta: `passt.avx2` on a CPU
+/// that has AVX2), and the device of the server that it serves.
 const PUBLISHED: [(&str, &str, &str); 5] = [
-    ("pasta", "passt", "tap0"),
-    ("pasta+splice", "passt", "lo"),
+    ("pasta", "pas", "tap0"),
+    ("pasta+splice", "pas", "lo"),
     ("slirp4netns", "slirp4netns", "tap0"),
     ("rootlesskit", "rootlesskit", "lo"),
     ("rootlesskit-slirp", "slirp4netns", "tap0"),

@@ -75,7 +75,7 @@ fn tap_mtu(name: &str, shape: &Shape) -> Result<u32, Error> {
         MtuSource::User => {
             let why = format!("the largest MTU of a user-mode stack is {ENGINE_MTU}");
             Err(Error::new(format!("lay out {name}"), why)
-                .with_remedy(format!("use --mtu {ENGINE_MTU} or less")))
+                .with_remedy(format!("use +mtu={ENGINE_MTU} or less")))
         }
     }
 }
