@@ -3,13 +3,13 @@
 use crate::cases::{enter, path, raise, site};
 use crate::container_programs::start;
 use crate::harness::{Case, CaseRequirement};
-use crate::leftovers::{is_running, process_tree};
+use crate::leftovers::{is_running, process_tree, start_holder};
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, WaitOptions, set_child_subreaper, wait};
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Command as Program, ExitCode, Stdio};
+use std::process::{Command as Program, ExitCode};
 use std::sync::Arc;
 use tare_dev::{NetworkConfiguration, ScratchDirectory, eventually};
 use tare_lab::networks;
@@ -231,10 +231,15 @@ exec sleep 600"#;
 fn refusal_with(program: &str, script: &str, case: &str) -> String {
     let scratch = ScratchDirectory::new();
     scratch.write_program(program, &format!("#!/bin/sh\n{script}\n"));
+    output_with_programs(&scratch, &[case])
+}
+
+/// Runs this program with the programs of a directory before all others on the PATH, and returns what it prints.
+pub(crate) fn output_with_programs(scratch: &ScratchDirectory, arguments: &[&str]) -> String {
     let path =
         format!("{}:{}", scratch.root().display(), std::env::var("PATH").unwrap_or_default());
     let this = std::env::current_exe().expect("this program has a path");
-    let done = Program::new(this).arg(case).env("PATH", path).output().expect("it runs");
+    let done = Program::new(this).args(arguments).env("PATH", path).output().expect("it runs");
     eprint!("{}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
 }
@@ -255,26 +260,11 @@ pub(crate) fn raise_ovs() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Raises a network with daemons, prints `up`, and waits to be killed.
-pub(crate) fn hold() -> ExitCode {
-    let _topology = raise(&enter(), "ovs-user", &Shape::default());
-    println!("up");
-    loop {
-        std::thread::park();
-    }
-}
-
 fn sigkill_leaves_no_daemon() {
     let everything = || (NetworkConfiguration::current(), mounts(), sockets());
     let before = everything();
     set_child_subreaper(Pid::from_raw(1)).expect("any process may");
-    let this = std::env::current_exe().expect("this program has a path");
-    let mut holder =
-        Program::new(this).arg("hold-daemons").stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut line = String::new();
-    let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
-    output.read_line(&mut line).expect("it prints");
-    assert_eq!(line, "up\n");
+    let mut holder = start_holder(&["hold-network", "ovs-user"]);
     let family = process_tree(holder.id());
     // The processes are the holder itself, the lab's keeper, ovsdb-server and ovs-vswitchd.
     assert_eq!(family.len(), 4, "all of it is seen: {family:?}");

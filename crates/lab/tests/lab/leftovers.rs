@@ -4,7 +4,7 @@ use crate::cases::{enter, site};
 use crate::container_programs::start;
 use crate::harness::Case;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use tare_dev::{NetworkConfiguration, eventually};
 use tare_network::{NetworkRegistry, NetworkSpec, Shape};
@@ -60,15 +60,22 @@ pub(crate) fn process_tree(ancestor: u32) -> Vec<u32> {
     family
 }
 
-fn sigkill_leaves_nothing() {
-    let before = NetworkConfiguration::current();
+/// Starts this program so that it raises networks, and returns it when they are up.
+pub(crate) fn start_holder(arguments: &[&str]) -> Child {
     let this = std::env::current_exe().expect("this program has a path");
-    let mut holder =
-        Command::new(this).arg("hold").stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut holder = Command::new(this);
+    holder.args(arguments).stdout(Stdio::piped());
+    let mut holder = holder.spawn().expect("it starts");
     let mut line = String::new();
     let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
     output.read_line(&mut line).expect("it prints");
     assert_eq!(line, "up\n");
+    holder
+}
+
+fn sigkill_leaves_nothing() {
+    let before = NetworkConfiguration::current();
+    let mut holder = start_holder(&["hold"]);
     let family = process_tree(holder.id());
     // The processes are the holder itself, the lab's keeper, and two programs in each of three networks.
     assert_eq!(family.len(), 8, "all of it is seen: {family:?}");

@@ -101,7 +101,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         ["hold"] => leftovers::hold(),
-        ["hold-daemons"] => daemons::hold(),
         ["hold-network", name] => user_mode::hold(name),
         ["refuse-network", name] => user_mode::refuse(name),
         ["raise-ovs"] => daemons::raise_ovs(),

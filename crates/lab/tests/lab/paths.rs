@@ -378,15 +378,20 @@ fn a_process_serves_the_published_port() {
 /// Checks that a datagram to the published port reaches the server through the process, and that the answer reaches the
 /// client.
 fn answers_datagrams(topology: &Topology) {
+    let gateway = match topology.routes[0].listen.ip() {
+        std::net::IpAddr::V4(_) => "10.100.0.1",
+        std::net::IpAddr::V6(_) => "fd00:0:0:64::1",
+    };
+    let seen = sender_of_datagram(topology);
+    assert_eq!(seen.ip().to_string(), gateway, "the server sees the process, not the client");
+}
+
+/// Sends a datagram over the first route. Returns the address from which the server gets it, by its answer.
+pub(crate) fn sender_of_datagram(topology: &Topology) -> std::net::SocketAddr {
     let route = topology.routes[0];
     let server = topology.servers[0].as_ref();
     let (_answering, line) = start(server, &["answer", &route.listen.to_string()]);
     assert_eq!(line, "listening");
     let (_asking, line) = start(topology.clients[0].as_ref(), &["ask", &route.dial.to_string()]);
-    let seen: std::net::SocketAddr = line.parse().expect("an address");
-    let gateway = match route.listen.ip() {
-        std::net::IpAddr::V4(_) => "10.100.0.1",
-        std::net::IpAddr::V6(_) => "fd00:0:0:64::1",
-    };
-    assert_eq!(seen.ip().to_string(), gateway, "the server sees the process, not the client");
+    line.parse().expect("an address")
 }

@@ -4,7 +4,7 @@ use crate::cases::{names, site};
 use crate::cni::CniConfigFile;
 use crate::harness::Case;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use tare_network::{Family, NetworkRegistry, NetworkSpec, Shape};
 
 pub(crate) fn all() -> Vec<Case> {
@@ -86,7 +86,16 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
         let ping = format!("{place}ping -n -c 1 -W 60 {server}");
         format!("\nfor attempt in $(seq 600); do {ping} && exit; sleep 0.1; done; exit 1\n")
     });
+    let done = run_in_private_namespaces(&script);
+    let said = String::from_utf8_lossy(&done.stdout);
+    let complaints = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{name} {family}:\n{script}\n{said}{complaints}");
+    let answered = said.contains("1 received") || said.contains("refused");
+    assert!(answered, "{name} {family}: {said}");
+}
 
+/// Runs a script of the shell in private namespaces, to its end.
+pub(crate) fn run_in_private_namespaces(script: &str) -> Output {
     // An ordinary user's PATH lacks /usr/sbin and /sbin.
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("unshare")
@@ -108,10 +117,5 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
         .spawn()
         .expect("unshare runs");
     shell.stdin.take().expect("piped").write_all(script.as_bytes()).expect("the shell reads");
-    let done = shell.wait_with_output().expect("the shell ends");
-    let said = String::from_utf8_lossy(&done.stdout);
-    let complaints = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{name} {family}:\n{script}\n{said}{complaints}");
-    let answered = said.contains("1 received") || said.contains("refused");
-    assert!(answered, "{name} {family}: {said}");
+    shell.wait_with_output().expect("the shell ends")
 }

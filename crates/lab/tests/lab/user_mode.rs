@@ -1,12 +1,13 @@
 //! Networks of rootless containers: traffic passes the process that gives a network its name, and no other one.
 
 use crate::container_programs::start;
+use crate::daemons::output_with_programs;
 use crate::harness::Case;
-use crate::leftovers::{is_running, process_tree};
+use crate::leftovers::{is_running, process_tree, start_holder};
 use crate::nodes::raise_any;
-use crate::paths::device_traffic;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, ExitCode, Stdio};
+use crate::paths::{device_traffic, sender_of_datagram};
+use crate::scripts::run_in_private_namespaces;
+use std::process::ExitCode;
 use tare_dev::{NetworkConfiguration, ScratchDirectory, eventually};
 use tare_lab::networks;
 use tare_network::{
@@ -132,17 +133,7 @@ fn the_stack_carries_it(name: &str, process: &str, device: &str) {
         let [received, _] = bytes_of_conversation(&topology, "tap0");
         assert!(received < SENT / 10, "no payload passes the tap device: {received} bytes");
     }
-    answers_datagrams(&topology);
-}
-
-/// Checks that a datagram to the published port reaches the server, and that the answer reaches the client.
-fn answers_datagrams(topology: &Topology) {
-    let route = topology.routes[0];
-    let server = topology.servers[0].as_ref();
-    let (_answering, line) = start(server, &["answer", &route.listen.to_string()]);
-    assert_eq!(line, "listening");
-    let (_asking, line) = start(topology.clients[0].as_ref(), &["ask", &route.dial.to_string()]);
-    assert!(line.parse::<std::net::SocketAddr>().is_ok(), "{line}");
+    let _ = sender_of_datagram(&topology);
 }
 
 fn taps_have_the_engines_mtu() {
@@ -179,15 +170,9 @@ pub(crate) fn refuse(name: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the error of `pasta` if these are the programs of that name and of its neighbour on the PATH.
+/// Returns the error of `pasta` with the programs of a directory before all others on the PATH.
 fn refusal_with(scratch: &ScratchDirectory) -> String {
-    let rest = std::env::var("PATH").unwrap_or_default();
-    let path = format!("{}:{rest}", scratch.root().display());
-    let this = std::env::current_exe().expect("this program has a path");
-    let done = Command::new(this).args(["refuse-network", "pasta"]).env("PATH", path).output();
-    let done = done.expect("it runs");
-    eprint!("{}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+    output_with_programs(scratch, &["refuse-network", "pasta"])
 }
 
 /// A program called `pasta` does what pasta does, by slirp4netns: the mistake of a published table.
@@ -267,14 +252,7 @@ pub(crate) fn hold(name: &str) -> ExitCode {
 
 fn sigkill_leaves_nothing(name: &str) {
     let before = NetworkConfiguration::current();
-    let this = std::env::current_exe().expect("this program has a path");
-    let mut holder = Command::new(this);
-    holder.args(["hold-network", name]).stdout(Stdio::piped());
-    let mut holder = holder.spawn().expect("it starts");
-    let mut line = String::new();
-    let mut output = BufReader::new(holder.stdout.take().expect("its output is piped"));
-    output.read_line(&mut line).expect("it prints");
-    assert_eq!(line, "up\n");
+    let mut holder = start_holder(&["hold-network", name]);
     let family = process_tree(holder.id());
     assert!(family.len() > 2, "the stack is seen: {family:?}");
     holder.kill().expect("it can be killed");
@@ -313,26 +291,7 @@ fn shown_commands_build_it(name: &str) {
          ip netns exec node-0 {this} converse {dial}:{port}\n",
         network.commands(&Shape::default(), &site).join("\n"),
     );
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut shell = Command::new("unshare")
-        .args([
-            "--map-root-user",
-            "--mount",
-            "--net",
-            "--pid",
-            "--fork",
-            "--mount-proc",
-            "sh",
-            "-s",
-        ])
-        .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("unshare runs");
-    shell.stdin.take().expect("piped").write_all(script.as_bytes()).expect("the shell reads");
-    let done = shell.wait_with_output().expect("the shell ends");
+    let done = run_in_private_namespaces(&script);
     let said = String::from_utf8_lossy(&done.stdout);
     let complaints = String::from_utf8_lossy(&done.stderr);
     assert!(said.contains("100000"), "{name}:\n{script}\n{said}{complaints}");
