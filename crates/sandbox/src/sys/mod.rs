@@ -6,6 +6,7 @@
 pub(crate) mod bpf;
 pub mod clock;
 pub mod ethtool;
+mod foreign_descriptor;
 pub mod packet;
 pub mod socket;
 pub mod tap;

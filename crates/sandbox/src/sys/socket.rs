@@ -1,11 +1,12 @@
 //! Sockets of other processes: their buffers, their drops and their network namespaces.
 
+use super::foreign_descriptor::{copy_descriptor, network_namespace};
 use super::packet::last_error;
 use rustix::io;
 use rustix::net::{AddressFamily, SocketType, sockopt};
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use rustix::process::Pid;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// `SO_MEMINFO` of asm-generic/socket.h (Linux 4.12), and its numbers (linux/sock_diag.h, `SK_MEMINFO_…`).
 const SO_MEMINFO: libc::c_int = 55;
@@ -35,8 +36,7 @@ impl ForeignSocket {
     /// EPERM without the right to trace the process; ESRCH or EBADF if process or descriptor are gone; ENOSYS before
     /// Linux 5.6.
     pub fn open(process: Pid, descriptor: RawFd) -> io::Result<Self> {
-        let handle = pidfd_open(process, PidfdFlags::empty())?;
-        pidfd_getfd(handle, descriptor, PidfdGetfdFlags::empty()).map(Self)
+        copy_descriptor(process, descriptor).map(Self)
     }
 
     /// Returns the address family and the type of the socket.
@@ -102,14 +102,7 @@ impl ForeignSocket {
     /// # Errors
     /// EPERM without CAP_NET_ADMIN in that namespace.
     pub fn namespace(&self) -> io::Result<u64> {
-        // SAFETY: the request takes no argument, and returns a new descriptor that nothing else owns.
-        let descriptor = unsafe { libc::ioctl(self.0.as_raw_fd(), SIOCGSKNS as _) };
-        if descriptor < 0 {
-            return Err(last_error());
-        }
-        // SAFETY: the call has just returned this descriptor, and nothing else owns it.
-        let namespace = unsafe { OwnedFd::from_raw_fd(descriptor) };
-        Ok(rustix::fs::fstat(&namespace)?.st_ino)
+        network_namespace(&self.0, SIOCGSKNS)
     }
 }
 

@@ -14,6 +14,7 @@ use tare_network::{
 };
 
 /// Network with a user-mode stack on one side or on both.
+#[derive(Clone, Copy)]
 pub(crate) struct UserModeNetwork {
     name: &'static str,
     summary: &'static str,
@@ -139,18 +140,10 @@ pub(crate) const NETWORKS: [UserModeNetwork; 7] = [
 
 /// Networks `CLIENT/SERVER`, found by their names only.
 pub(crate) const PAIRS: [UserModeNetwork; 9] = [
-    published(
-        "host/pasta",
-        StackKind::Pasta,
-        "a client on the node, a server behind a port that pasta publishes",
-    ),
+    UserModeNetwork { name: "host/pasta", ..NETWORKS[0] },
     outbound("pasta/host", StackKind::Pasta, "a client behind pasta, a server on the node"),
     both("pasta/pasta", StackKind::Pasta, "a client behind pasta, a server behind another pasta"),
-    published(
-        "host/slirp4netns",
-        StackKind::Slirp4netns,
-        "a client on the node, a server behind a port that slirp4netns publishes",
-    ),
+    UserModeNetwork { name: "host/slirp4netns", ..NETWORKS[1] },
     outbound(
         "slirp4netns/host",
         StackKind::Slirp4netns,
@@ -161,11 +154,7 @@ pub(crate) const PAIRS: [UserModeNetwork; 9] = [
         StackKind::Slirp4netns,
         "a client behind slirp4netns, a server behind another slirp4netns",
     ),
-    published(
-        "host/rootlesskit",
-        StackKind::RootlessKit,
-        "a client on the node, a server behind a port that RootlessKit's own driver publishes",
-    ),
+    UserModeNetwork { name: "host/rootlesskit", ..NETWORKS[2] },
     outbound(
         "rootlesskit/host",
         StackKind::RootlessKit,

@@ -7,8 +7,8 @@ use crate::plan::layout::{
     Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
 };
 use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, LabNode, add_nodes};
-use crate::plan::wiring::{Carrier, HeldEndpoint, Wiring};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use crate::plan::wiring::{Carrier, HeldEndpoint, Wiring, loopback};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tare_network::{Error, Family, Hop, HopKind, MtuSource, NetworkParameters, Shape};
 
 /// Side of a network with user-mode stacks.
@@ -56,7 +56,7 @@ pub(super) fn lay_out(
         })
         .collect::<Result<_, Error>>()?;
     let path = builder.path((client, &clients[0]), (server, &servers[0]));
-    let proof = builder.proof((client, &clients[0]), (server, &servers[0]));
+    let proof = builder.proof(&path);
     Ok(Layout {
         routes: client_routes(shape, site, |_, server| (servers[server].address, dialled[server])),
         servers,
@@ -93,8 +93,8 @@ fn dialled_address(
     let number = usize::try_from(index).unwrap_or(usize::MAX);
     match (is_spliced, family) {
         (false, family) => Ok(slots[number].address(family)),
+        (true, family) if index == 0 => Ok(loopback(family)),
         (true, Family::Ipv4) => Ok(Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + index).into()),
-        (true, Family::Ipv6) if index == 0 => Ok(Ipv6Addr::LOCALHOST.into()),
         (true, Family::Ipv6) => {
             let why = "a node has one loopback address of IPv6";
             Err(Error::new("publish the ports of several servers", why)
@@ -145,10 +145,9 @@ impl StackBuilder {
         self.stack.attach(&mut self.wiring, &attachment);
         self.add_carriers(&attachment);
         let served = attachment.publication.as_ref().map(|_| self.stack.served_device());
-        let address = match (served, family) {
-            (Some(ServedDevice::Loopback), Family::Ipv4) => Ipv4Addr::LOCALHOST.into(),
-            (Some(ServedDevice::Loopback), Family::Ipv6) => Ipv6Addr::LOCALHOST.into(),
-            (Some(ServedDevice::Tap) | None, _) => attachment.tap_address(),
+        let address = match served {
+            Some(ServedDevice::Loopback) => loopback(family),
+            Some(ServedDevice::Tap) | None => attachment.tap_address(),
         };
         Ok(NamespaceEndpoint { space: Some(attachment.space), address })
     }
@@ -209,18 +208,13 @@ impl StackBuilder {
         path
     }
 
-    /// Returns the proof by the device of a container that the stack serves: the server's if it has one.
-    fn proof(
-        &self,
-        (client, near): (Side, &NamespaceEndpoint),
-        (server, far): (Side, &NamespaceEndpoint),
-    ) -> Option<PathProof> {
-        let (end, name) = match (client, server, self.stack.served_device()) {
-            (_, Side::Stack, ServedDevice::Loopback) => (far, "lo"),
-            (_, Side::Stack, ServedDevice::Tap) => (far, TAP),
-            (Side::Stack, Side::Node, _) => (near, TAP),
-            (Side::Node, Side::Node, _) => return None,
-        };
-        Some(PathProof::Device { space: end.space?, name: name.to_owned() })
+    /// Returns the proof by the last device of a container on a path.
+    fn proof(&self, path: &[Waypoint]) -> Option<PathProof> {
+        path.iter().rev().find_map(|waypoint| match waypoint {
+            Waypoint::Device { space: Some(space), name, .. } if *space != self.node.space => {
+                Some(PathProof::Device { space: *space, name: name.clone() })
+            }
+            _ => None,
+        })
     }
 }

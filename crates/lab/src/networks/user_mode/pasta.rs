@@ -49,7 +49,7 @@ impl UserModeStack for PastaStack {
         let written = to.file(PASTA, "pid");
         let ready = ReadyCondition::FileWritten(written.clone());
         let daemon = Program::daemon(to.node, &to.program, arguments(to, &written), ready);
-        add(wiring, to, Program { name: PASTA.to_owned(), ..daemon });
+        add(wiring, to, PASTA, daemon);
     }
 }
 

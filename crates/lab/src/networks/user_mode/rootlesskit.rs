@@ -77,7 +77,7 @@ pub(super) fn attach_with_driver(wiring: &mut Wiring, to: &StackAttachment, driv
         .with_file(format!("{directory}/newgidmap"), mapper("gid_map"))
         .with_file(format!("{directory}/subordinate-ids"), "root:100000:65536\n")
         .with_file(script, lines);
-    add(wiring, to, Program { name: ROOTLESSKIT.name.to_owned(), ..daemon });
+    add(wiring, to, ROOTLESSKIT.name, daemon);
     let pid_file = format!("{state}/child_pid");
     wiring.spaces[to.space.0].adopted = Some(Adoption { node: to.node, pid_file });
 }

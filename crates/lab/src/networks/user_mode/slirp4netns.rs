@@ -28,7 +28,7 @@ impl UserModeStack for Slirp4netnsStack {
         let socket = to.file(SLIRP4NETNS, "sock");
         let (daemon, ready) = daemon_line(to, &socket);
         let daemon = Program::daemon(to.node, "sh", ["-c".to_owned(), daemon], ready);
-        add(wiring, to, Program { name: SLIRP4NETNS.to_owned(), ..daemon });
+        add(wiring, to, SLIRP4NETNS, daemon);
         let requests = for_each_port(to.publication.as_ref(), |host, port| {
             let one = |transport| port_request::forward(transport, host, port);
             ["tcp", "udp"].map(one).to_vec()
@@ -37,7 +37,7 @@ impl UserModeStack for Slirp4netnsStack {
         for (number, request) in requests.into_iter().enumerate() {
             let words = [INTERNAL, port_request::ROLE, &socket, &request];
             let step = Program::step(to.node, &own.to_string_lossy(), words);
-            add(wiring, to, Program { name: format!("publish-{number}"), ..step });
+            add(wiring, to, &format!("publish-{number}"), step);
         }
     }
 }

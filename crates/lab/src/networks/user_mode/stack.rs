@@ -141,8 +141,7 @@ pub(super) fn refuse_ipv6(program: &str, to: &StackAttachment) -> Result<(), Err
         .with_remedy("use --family ipv4, or pasta"))
 }
 
-/// Adds a daemon of the stack, on the node.
-pub(super) fn add(wiring: &mut Wiring, to: &StackAttachment, program: Program) {
-    let name = format!("{}-{}", program.name, to.name);
-    wiring.programs.push(program.with_name(name));
+/// Adds a program of the stack, on the node, under this name with the container's.
+pub(super) fn add(wiring: &mut Wiring, to: &StackAttachment, name: &str, program: Program) {
+    wiring.programs.push(program.with_name(format!("{name}-{}", to.name)));
 }

@@ -140,7 +140,7 @@ pub(crate) struct Wiring {
 }
 
 /// Returns the address of a machine that has no other.
-fn loopback(family: Family) -> IpAddr {
+pub(crate) fn loopback(family: Family) -> IpAddr {
     match family {
         Family::Ipv4 => Ipv4Addr::LOCALHOST.into(),
         Family::Ipv6 => Ipv6Addr::LOCALHOST.into(),
