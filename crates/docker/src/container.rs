@@ -4,7 +4,6 @@ use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
 use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
-use crate::netns_probe;
 use crate::process::{DockerProcess, TerminalInput};
 use crate::terminal;
 use std::net::IpAddr;
@@ -54,7 +53,7 @@ impl DockerContainer {
         }
         let exec =
             self.start(ExecCommand { command, user: Some("0"), ..ExecCommand::default() })?;
-        self.engine.wait(netns_probe::read_snapshot(exec)).map(drop).map_err(|why| {
+        self.engine.wait(exec::read_snapshot(exec)).map(drop).map_err(|why| {
             Error::new(format!("write the hosts file of {}", self.container.name), why)
         })
     }

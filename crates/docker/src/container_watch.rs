@@ -5,7 +5,7 @@ use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
 use crate::exec::{self, ExecCommand, ExecInput, ExecSession, OutputLines};
 use crate::image::PROGRAM;
-use crate::netns_probe::{self, NetnsCounters};
+use tare_netns_probe::{NetnsCounters};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tare_network::{CounterWatch, INTERNAL, NamespaceCounts};
@@ -85,9 +85,9 @@ impl WatchedContainer {
         let line = engine.wait(async {
             input.write_all(b"\n").await.map_err(|error| error.to_string())?;
             input.flush().await.map_err(|error| error.to_string())?;
-            lines.next(netns_probe::snapshot_timeout()).await
+            lines.next(tare_netns_probe::snapshot_timeout()).await
         })?;
-        let mut told = netns_probe::parse_snapshot(&line)?
+        let mut told = tare_netns_probe::parse_snapshot(&line)?
             .counted
             .ok_or_else(|| format!("no counters in {line}"))?;
         if let Some(devices) = &self.devices {

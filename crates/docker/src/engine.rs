@@ -10,7 +10,7 @@ use crate::address::EngineAddress;
 use crate::context::client_environment::ClientEnvironment;
 use crate::error::{engine_error, engine_missing};
 use crate::ssh_tunnel::SshTunnel;
-use crate::timeout::scaled_timeout;
+use tare_network::scaled_timeout;
 use bollard::errors::Error as Refusal;
 use bollard::{API_DEFAULT_VERSION, Docker};
 use std::future::Future;

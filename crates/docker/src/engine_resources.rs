@@ -11,7 +11,7 @@ use crate::image::{self, PROGRAM};
 use crate::label::RunId;
 use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network};
 use crate::options::DockerOptions;
-use crate::timeout::scaled_timeout;
+use tare_network::scaled_timeout;
 use bollard::errors::Error as Refusal;
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest, PortBinding,

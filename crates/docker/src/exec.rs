@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use std::pin::Pin;
 use std::time::Duration;
+use tare_netns_probe::{NetnsSnapshot, parse_snapshot, snapshot_timeout};
 use tokio::io::AsyncWrite;
 
 /// Standard input of a program.
@@ -73,6 +74,16 @@ pub async fn start(
             error: "the engine started the program without its streams".to_owned(),
         }),
     }
+}
+
+/// Reads the only line of a `netns-probe`.
+pub(crate) async fn read_snapshot(exec: ExecSession) -> Result<NetnsSnapshot, String> {
+    // The program's input stays open until its line has arrived.
+    let ExecSession { output, input, .. } = exec;
+    let mut lines = OutputLines::new(output);
+    let line = lines.next(snapshot_timeout()).await?;
+    drop(input);
+    parse_snapshot(&line)
 }
 
 /// Lines of a program's standard output. Its standard error is kept, to explain a failure.

@@ -3,7 +3,7 @@
 use crate::EngineAddress;
 use crate::context::address_of_context;
 use crate::image::elf::linkage;
-use crate::netns_probe::parse_snapshot;
+use tare_netns_probe::parse_snapshot;
 use crate::run_owner::RunOwner;
 
 /// Reads a program's file.

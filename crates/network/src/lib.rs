@@ -21,6 +21,7 @@ mod registry;
 mod requirement;
 mod shell;
 mod spec;
+mod timeout;
 mod topology;
 
 pub use background::Background;
@@ -34,6 +35,7 @@ pub use registry::{FindError, NetworkAvailability, NetworkRegistry};
 pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequirement};
 pub use shell::quote;
 pub use spec::{NetworkSpec, NetworkSpecError};
+pub use timeout::scaled_timeout;
 pub use tare_record::{
     COPIES_CHAIN, CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource,
     NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,

@@ -4,8 +4,8 @@ use crate::deployment::{POLL_INTERVAL, SwarmDeployment};
 use crate::task_monitor;
 use crate::task_status::{self, TaskStatus};
 use std::time::{Duration, Instant};
-use tare_docker::netns_probe::NetnsSnapshot;
-use tare_docker::timeout::scaled_timeout;
+use tare_netns_probe::NetnsSnapshot;
+use tare_network::scaled_timeout;
 use tare_network::Error;
 
 /// Timeout for tasks to connect. Docker starts them one after another, and the network must reach their nodes.

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use tare_docker::container_handle::ContainerHandle;
 use tare_docker::engine::Engine;
 use tare_docker::leftovers::{remove_network, remove_service};
-use tare_docker::netns_probe::NetnsSnapshot;
+use tare_netns_probe::NetnsSnapshot;
 use tare_docker::networks::address::DockerSubnet;
-use tare_docker::timeout::scaled_timeout;
+use tare_network::scaled_timeout;
 use tare_network::Error;
 
 /// Interval of polling for tasks that connect or end.

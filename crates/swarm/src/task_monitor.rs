@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tare_docker::container::ProgramSupervisor;
 use tare_docker::process::DockerProcess;
-use tare_docker::timeout::scaled_timeout;
+use tare_network::scaled_timeout;
 use tare_network::{Error, NetworkDaemons, Process, ProcessExit};
 
 /// Timeout for a manager to notice that a node is gone. It expects a heartbeat of each node every 5 s, and waits for

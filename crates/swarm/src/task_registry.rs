@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tare_docker::exec::{ExecOutput, OutputLines};
-use tare_docker::netns_probe::NetnsSnapshot;
+use tare_netns_probe::NetnsSnapshot;
 
 /// Timeout longer than any run: the server reports only events.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);

@@ -5,7 +5,7 @@ use super::machine::{MachineSnapshot, bridge_hops};
 use super::{DockerNetworkDefinition, OPTIONS, script};
 pub(super) use crate::container_handle::DEFAULT_NETWORK;
 use crate::engine_resources::EngineResources;
-use crate::netns_probe::NetnsSnapshot;
+use tare_netns_probe::NetnsSnapshot;
 use crate::requirement::EngineRequirement;
 use bollard::models::NetworkInspect;
 use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
@@ -92,7 +92,7 @@ fn device_of_network(inspected: &NetworkInspect, seen: &NetnsSnapshot) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netns_probe::DeviceSnapshot;
+    use tare_netns_probe::DeviceSnapshot;
     use serde_json::json;
 
     #[test]

@@ -6,7 +6,7 @@ use crate::container_handle::ContainerHandle;
 use crate::engine_resources::EngineResources;
 use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
-use crate::netns_probe::{self, NetnsSnapshot};
+use tare_netns_probe::{NetnsSnapshot};
 use std::net::IpAddr;
 use tare_network::{Error, Family, Hop, HopKind, INTERNAL};
 
@@ -35,7 +35,7 @@ impl MachineSnapshot {
         let engine = work.engine();
         let words = container.exec_command(words);
         let exec = engine.request(what(), exec::start(engine.docker(), &container.id, words))?;
-        engine.wait(netns_probe::read_snapshot(exec)).map_err(|why| Error::new(what(), why))
+        engine.wait(exec::read_snapshot(exec)).map_err(|why| Error::new(what(), why))
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn bridge_hops(seen: &NetnsSnapshot, name: &str, driver: &str) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netns_probe::DeviceSnapshot;
+    use tare_netns_probe::DeviceSnapshot;
 
     fn device(name: &str) -> DeviceSnapshot {
         DeviceSnapshot { name: name.to_owned(), ..DeviceSnapshot::default() }

@@ -134,7 +134,7 @@ impl DockerNetworkDefinition for ParentDeviceNetwork {
 /// Returns the parent device of such a network: the user's choice, else the uplink.
 pub(super) fn parent_device(
     work: &EngineResources,
-    seen: &crate::netns_probe::NetnsSnapshot,
+    seen: &tare_netns_probe::NetnsSnapshot,
 ) -> Result<String, Error> {
     match &work.docker_options().parent {
         Some(parent) => Ok(parent.clone()),

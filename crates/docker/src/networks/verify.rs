@@ -10,7 +10,7 @@ use crate::engine_session::EngineProduct;
 use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
 use crate::image::PROGRAM;
 use crate::leftovers::PARALLEL_REQUESTS;
-use crate::netns_probe::{self, NetnsSnapshot};
+use tare_netns_probe::{NetnsSnapshot};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -99,8 +99,8 @@ async fn start_listener(
         start_probe(engine, endpoint, "--listen", route.listen).await?;
     let mut lines = OutputLines::new(output);
     let line =
-        lines.next(netns_probe::snapshot_timeout()).await.map_err(|why| Error::new(what(), why))?;
-    let seen = netns_probe::parse_snapshot(&line).map_err(|why| Error::new(what(), why))?;
+        lines.next(tare_netns_probe::snapshot_timeout()).await.map_err(|why| Error::new(what(), why))?;
+    let seen = tare_netns_probe::parse_snapshot(&line).map_err(|why| Error::new(what(), why))?;
     Ok(ListeningServer { server: route.server, seen, lines, _input: input })
 }
 
@@ -113,7 +113,7 @@ async fn connect_clients(
         .map(|route| async move {
             let endpoint = &laid.clients[route.client];
             let exec = start_probe(engine, endpoint, "--dial", route.dial).await?;
-            netns_probe::read_snapshot(exec).await.map_err(|why| {
+            exec::read_snapshot(exec).await.map_err(|why| {
                 Error::new(format!("reach {} from {}", route.dial, endpoint.container.name), why)
             })
         })
@@ -140,8 +140,8 @@ async fn start_probe(
 /// Returns the address of the first client that connected to a server.
 async fn first_peer(listening: &mut [ListeningServer], server: usize) -> Option<SocketAddr> {
     let one = listening.iter_mut().find(|one| one.server == server)?;
-    let line = one.lines.next(netns_probe::snapshot_timeout()).await.ok()?;
-    netns_probe::parse_snapshot(&line).ok()?.peer
+    let line = one.lines.next(tare_netns_probe::snapshot_timeout()).await.ok()?;
+    tare_netns_probe::parse_snapshot(&line).ok()?.peer
 }
 
 /// Checks that the device by which packets leave the client has counted them, and has the requested MTU.

@@ -14,7 +14,7 @@ use tare_docker::container_handle::ContainerHandle;
 use tare_docker::engine::{Engine, EnginePair};
 use tare_docker::exec::{self, ExecCommand, ExecSession, OutputLines};
 use tare_docker::image::PROGRAM;
-use tare_docker::netns_probe::{self, UnderlayCounts};
+use tare_netns_probe::{UnderlayCounts};
 use tare_docker::networks::layout::{NetworkLayout, PathStep, direct_routes};
 use tare_docker::networks::overlay::{
     ESP_OVERHEAD, VXLAN_OVERHEAD, overlay_command, overlay_request,
@@ -127,9 +127,9 @@ impl CaptureTask {
         Ok(watching)
     }
 
-    fn next_line(&mut self, engine: &Arc<Engine>) -> Result<netns_probe::NetnsSnapshot, Error> {
-        let line = engine.wait(self.lines.next(netns_probe::snapshot_timeout()));
-        line.and_then(|line| netns_probe::parse_snapshot(&line))
+    fn next_line(&mut self, engine: &Arc<Engine>) -> Result<tare_netns_probe::NetnsSnapshot, Error> {
+        let line = engine.wait(self.lines.next(tare_netns_probe::snapshot_timeout()));
+        line.and_then(|line| tare_netns_probe::parse_snapshot(&line))
             .map_err(|why| Error::new(WHAT, why))
     }
 

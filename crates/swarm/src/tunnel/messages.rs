@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tare_docker::netns_probe::NetnsSnapshot;
+use tare_netns_probe::NetnsSnapshot;
 
 /// First message of a task on a new connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
-use tare_docker::timeout::scaled_timeout;
+use tare_network::scaled_timeout;
 use tare_network::Error;
 use tare_secret::SharedSecret;
 

@@ -14,8 +14,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_docker::netns_probe;
-use tare_docker::timeout::scaled_timeout;
+use tare_network::scaled_timeout;
 use tare_network::Error;
 use tare_secret::SharedSecret;
 
@@ -103,7 +102,7 @@ fn try_connect(
     stream.set_read_timeout(None)?;
     let from_server = SealedReader::new(stream.try_clone()?, keys.peer);
     let mut to_server = SealedWriter::new(stream, keys.own);
-    let hello = TaskHello { task: task.to_owned(), seen: netns_probe::take_snapshot() };
+    let hello = TaskHello { task: task.to_owned(), seen: tare_netns_probe::take_snapshot() };
     to_server.write(FrameKind::Hello, &serde_json::to_vec(&hello)?)?;
     Ok(ServerConnection { from_server, to_server })
 }

@@ -67,7 +67,7 @@ fn run_cpu_load() -> anyhow::Result<CommandExit> {
 /// Reports a container's view of its network.
 #[cfg(feature = "docker")]
 fn run_netns_probe() -> anyhow::Result<CommandExit> {
-    tare_docker::run_netns_probe(std::env::args().skip(ROLE_WORDS))?;
+    tare_netns_probe::run_netns_probe(std::env::args().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 

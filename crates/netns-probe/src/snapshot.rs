@@ -13,31 +13,31 @@ pub struct NetnsSnapshot {
     pub error: Option<String>,
     /// Network devices of the namespace, by name.
     #[serde(default)]
-    pub(crate) devices: Vec<DeviceSnapshot>,
+    pub devices: Vec<DeviceSnapshot>,
     /// Addresses of this network namespace, without loopback and link-local ones.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
     /// Device of the default route.
     #[serde(default)]
-    pub(crate) uplink: Option<String>,
+    pub uplink: Option<String>,
     /// TCP ports on which a program listens.
     #[serde(default)]
     pub listening: Vec<u16>,
     /// True if bridged packets pass netfilter.
     #[serde(default)]
-    pub(crate) bridged_past_netfilter: bool,
+    pub bridged_past_netfilter: bool,
     /// Mode of seccomp under which programs run: 0 for none, 2 for a filter (proc_pid_status(5)).
     #[serde(default)]
-    pub(crate) seccomp: Option<u8>,
+    pub seccomp: Option<u8>,
     /// Lines of the hosts file.
     #[serde(default)]
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Packets that passed the devices, in answer to `--wire`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<UnderlayCounts>,
     /// Counters so far, in answer to `--count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) counted: Option<NetnsCounters>,
+    pub counted: Option<NetnsCounters>,
     /// Address of the client, in a line about a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,
@@ -45,11 +45,11 @@ pub struct NetnsSnapshot {
 
 /// Counters of a network namespace so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct NetnsCounters {
+pub struct NetnsCounters {
     /// Id of the namespace, unique across machines.
-    pub(crate) namespace: String,
+    pub namespace: String,
     /// Counters of the namespace.
-    pub(crate) counts: NamespaceCounts,
+    pub counts: NamespaceCounts,
 }
 
 /// Counts of packets that passed a node's devices while two containers communicated.
@@ -65,24 +65,24 @@ pub struct UnderlayCounts {
 
 /// Network device of a namespace, in a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DeviceSnapshot {
+pub struct DeviceSnapshot {
     /// Name of the device.
-    pub(crate) name: String,
+    pub name: String,
     /// MTU, bytes.
-    pub(crate) mtu: u32,
+    pub mtu: u32,
     /// Packets that left by it: while the program connected, for `--dial`; else since it was made.
-    pub(crate) sent: u64,
+    pub sent: u64,
     /// True if the device is a bridge.
-    pub(crate) bridge: bool,
+    pub bridge: bool,
     /// Addresses of the device, without loopback and link-local ones.
     #[serde(default)]
-    pub(crate) addresses: Vec<IpAddr>,
+    pub addresses: Vec<IpAddr>,
 }
 
 impl NetnsSnapshot {
     /// Finds a device by its name.
     #[must_use]
-    pub(crate) fn device(&self, name: &str) -> Option<&DeviceSnapshot> {
+    pub fn device(&self, name: &str) -> Option<&DeviceSnapshot> {
         self.devices.iter().find(|device| device.name == name)
     }
 
@@ -95,7 +95,7 @@ impl NetnsSnapshot {
 
     /// Finds the device that has an address.
     #[must_use]
-    pub(crate) fn device_of(&self, address: IpAddr) -> Option<&DeviceSnapshot> {
+    pub fn device_of(&self, address: IpAddr) -> Option<&DeviceSnapshot> {
         self.devices.iter().find(|device| device.addresses.contains(&address))
     }
 }

@@ -3,7 +3,7 @@
 use super::capture::UnderlayCapture;
 use super::counters;
 use super::snapshot::{DeviceSnapshot, NetnsSnapshot, UnderlayCounts, write_snapshot};
-use crate::timeout::scaled_timeout;
+use tare_network::scaled_timeout;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -325,7 +325,7 @@ mod tests {
         let loopback = seen.device("lo").map(|device| (device.mtu.to_string(), device.bridge));
         assert_eq!(loopback, Some((mtu.trim().to_owned(), false)), "{seen:?}");
         let line = serde_json::to_string(&seen).unwrap();
-        assert_eq!(crate::netns_probe::parse_snapshot(&line), Ok(seen));
+        assert_eq!(crate::parse_snapshot(&line), Ok(seen));
     }
 
     #[test]

@@ -7,20 +7,18 @@
 //! reads. With `--wire` it prints a line when the capture begins, counts encrypted and readable packets on the node's
 //! devices until its input ends, and prints the counts.
 
+#![forbid(unsafe_code)]
+
 mod capture;
 mod counters;
 mod snapshot;
 mod subcommand;
 
-#[cfg(test)]
-pub(crate) use snapshot::DeviceSnapshot;
-pub(crate) use snapshot::NetnsCounters;
-pub use snapshot::{NetnsSnapshot, UnderlayCounts};
+pub use snapshot::{DeviceSnapshot, NetnsCounters, NetnsSnapshot, UnderlayCounts};
 pub use subcommand::{run_netns_probe, take_snapshot};
 
-use crate::exec::{ExecSession, OutputLines};
-use crate::timeout::scaled_timeout;
 use std::time::Duration;
+use tare_network::scaled_timeout;
 
 /// Timeout of a report. A lost connection request is sent again after a second, and an IPv6 address is usable one or
 /// two seconds after it was assigned (RFC 4862, 5.4).
@@ -29,16 +27,6 @@ const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Returns the timeout of a report on this machine.
 pub fn snapshot_timeout() -> Duration {
     scaled_timeout(SNAPSHOT_TIMEOUT)
-}
-
-/// Reads the only line of a report.
-pub(crate) async fn read_snapshot(exec: ExecSession) -> Result<NetnsSnapshot, String> {
-    // The program's input stays open until its line has arrived.
-    let ExecSession { output, input, .. } = exec;
-    let mut lines = OutputLines::new(output);
-    let line = lines.next(snapshot_timeout()).await?;
-    drop(input);
-    parse_snapshot(&line)
 }
 
 /// Parses one line of a report.

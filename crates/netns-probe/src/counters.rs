@@ -53,6 +53,6 @@ mod tests {
         assert!(counted.namespace.contains(" net:["), "{}", counted.namespace);
         let seen = NetnsSnapshot { counted: Some(counted), ..NetnsSnapshot::default() };
         let line = serde_json::to_string(&seen).unwrap();
-        assert_eq!(crate::netns_probe::parse_snapshot(&line), Ok(seen));
+        assert_eq!(crate::parse_snapshot(&line), Ok(seen));
     }
 }

@@ -1,4 +1,4 @@
-//! Timeouts for an engine and for what runs on it, made longer on an emulated processor.
+//! Timeouts for the places and for what runs on them, made longer on an emulated processor.
 
 use std::sync::OnceLock;
 use std::time::Duration;
