@@ -26,7 +26,7 @@ fi
 
 # What is shipped has the features that it needs. For tests all packages are selected, so that their dependencies are compiled once.
 selection=--workspace
-[ "$profile" != release ] || selection='--package tare --no-default-features --features docker'
+[ "$profile" != release ] || selection='--package tare --no-default-features --features docker,kubernetes'
 
 directory=${CARGO_TARGET_DIR:-target}
 if has_musl; then

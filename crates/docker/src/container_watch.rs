@@ -5,9 +5,9 @@ use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
 use crate::exec::{self, ExecCommand, ExecInput, ExecSession, OutputLines};
 use crate::image::PROGRAM;
-use tare_netns_probe::{NetnsCounters};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tare_netns_probe::NetnsCounters;
 use tare_network::{CounterWatch, INTERNAL, NamespaceCounts};
 use tokio::io::AsyncWriteExt as _;
 

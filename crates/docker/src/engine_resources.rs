@@ -11,7 +11,6 @@ use crate::image::{self, PROGRAM};
 use crate::label::RunId;
 use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network};
 use crate::options::DockerOptions;
-use tare_network::scaled_timeout;
 use bollard::errors::Error as Refusal;
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest, PortBinding,
@@ -23,6 +22,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tare_network::scaled_timeout;
 use tare_network::{Error, INTERNAL, NetworkOptions};
 
 /// Network namespace or network that a container is attached to.

@@ -3,8 +3,8 @@
 use crate::EngineAddress;
 use crate::context::address_of_context;
 use crate::image::elf::linkage;
-use tare_netns_probe::parse_snapshot;
 use crate::run_owner::RunOwner;
+use tare_netns_probe::parse_snapshot;
 
 /// Reads a program's file.
 pub fn program(bytes: &[u8]) {

@@ -40,7 +40,7 @@ pub use cleaner::Cleaner;
 pub use image::{build_archive, load_into as load};
 pub use label::{RUN_LABEL, RunId};
 pub use leftovers::{Leftover, LeftoverKind};
-pub use tare_netns_probe::run_netns_probe;
 pub use networks::docker_networks;
 pub use options::DockerOptions;
 pub use place::EnginePlace;
+pub use tare_netns_probe::run_netns_probe;

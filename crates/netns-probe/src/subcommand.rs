@@ -3,7 +3,6 @@
 use super::capture::UnderlayCapture;
 use super::counters;
 use super::snapshot::{DeviceSnapshot, NetnsSnapshot, UnderlayCounts, write_snapshot};
-use tare_network::scaled_timeout;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -11,6 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_network::Error;
+use tare_network::scaled_timeout;
 
 /// Timeout for an address to become usable, and for a server to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

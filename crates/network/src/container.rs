@@ -78,6 +78,10 @@ pub trait Process: Send {
     fn id(&self) -> Option<u32> {
         None
     }
+    /// Returns true while there is no way to the program, though it runs on: its replies come when there is one again.
+    fn is_cut_off(&self) -> bool {
+        false
+    }
     /// Waits until the program ends.
     ///
     /// # Errors

@@ -35,9 +35,9 @@ pub use registry::{FindError, NetworkAvailability, NetworkRegistry};
 pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequirement};
 pub use shell::quote;
 pub use spec::{NetworkSpec, NetworkSpecError};
-pub use timeout::scaled_timeout;
 pub use tare_record::{
     COPIES_CHAIN, CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource,
     NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
 };
+pub use timeout::scaled_timeout;
 pub use topology::{ClientRoute, CounterWatch, Guard, NetworkInspector, Topology};

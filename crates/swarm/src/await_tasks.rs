@@ -5,8 +5,8 @@ use crate::task_monitor;
 use crate::task_status::{self, TaskStatus};
 use std::time::{Duration, Instant};
 use tare_netns_probe::NetnsSnapshot;
-use tare_network::scaled_timeout;
 use tare_network::Error;
+use tare_network::scaled_timeout;
 
 /// Timeout for tasks to connect. Docker starts them one after another, and the network must reach their nodes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use tare_docker::container_handle::ContainerHandle;
 use tare_docker::engine::Engine;
 use tare_docker::leftovers::{remove_network, remove_service};
-use tare_netns_probe::NetnsSnapshot;
 use tare_docker::networks::address::DockerSubnet;
-use tare_network::scaled_timeout;
+use tare_netns_probe::NetnsSnapshot;
 use tare_network::Error;
+use tare_network::scaled_timeout;
 
 /// Interval of polling for tasks that connect or end.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);

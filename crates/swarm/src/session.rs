@@ -18,8 +18,8 @@ use tare_docker::engine_resources::{
 use tare_docker::engine_session::EngineSession;
 use tare_docker::exec::{self, ExecCommand, ExecInput, ExecSession};
 use tare_docker::image::PROGRAM;
-use tare_network::scaled_timeout;
 use tare_docker::{DockerOptions, RunId, leftovers};
+use tare_network::scaled_timeout;
 use tare_network::{Error, INTERNAL, NetworkOptions};
 use tokio::io::AsyncWriteExt as _;
 

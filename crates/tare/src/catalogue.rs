@@ -1,6 +1,6 @@
 //! Catalogue of this build: all registries together, with what can run on this machine.
 
-use crate::docker::DockerSupport;
+use crate::places::Places;
 use crate::workloads::workload_registry;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -30,22 +30,22 @@ pub(crate) fn build_catalogue(
     sandbox: Option<Arc<Sandbox>>,
     modules: ModuleLoading,
 ) -> BuildCatalogue {
-    build_catalogue_with(sandbox, modules, &DockerSupport::default())
+    build_catalogue_with(sandbox, modules, &Places::default())
 }
 
-/// Creates the catalogue of this build with the given Docker settings.
+/// Creates the catalogue of this build with the networks of these places.
 pub(crate) fn build_catalogue_with(
     sandbox: Option<Arc<Sandbox>>,
     modules: ModuleLoading,
-    docker: &DockerSupport,
+    places: &Places,
 ) -> BuildCatalogue {
     BuildCatalogue {
         networks: NetworkRegistry::new(tare_lab::networks(sandbox.clone()))
             .with_opt_in(tare_lab::pairs(sandbox))
-            .with_networks(docker.networks()),
+            .with_networks(places.networks()),
         workloads: workload_registry(),
         probe: KernelProbe::new(modules),
-        has_image: docker.has_own_image(),
+        has_image: places.docker.has_own_image(),
     }
 }
 

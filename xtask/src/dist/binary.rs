@@ -25,7 +25,7 @@ pub(super) fn compile(workspace: &Workspace<'_>, targets: &[&DistTarget]) -> Res
     let mut cargo = repository.command("cargo");
     // The package alone: other packages of the workspace would add features to its dependencies.
     cargo.args(["build", "--locked", "--profile", PROFILE, "--package", "tare", "--bin", "tare"]);
-    cargo.args(["--no-default-features", "--features", "docker"]);
+    cargo.args(["--no-default-features", "--features", "docker,kubernetes"]);
     for target in targets {
         let linker = format!("CARGO_TARGET_{}_LINKER", variable_name(target.triple));
         cargo.args(["--target", target.triple]).env(linker, LINKER);

@@ -5,9 +5,9 @@ use super::machine::{MachineSnapshot, bridge_hops};
 use super::{DockerNetworkDefinition, OPTIONS, script};
 pub(super) use crate::container_handle::DEFAULT_NETWORK;
 use crate::engine_resources::EngineResources;
-use tare_netns_probe::NetnsSnapshot;
 use crate::requirement::EngineRequirement;
 use bollard::models::NetworkInspect;
+use tare_netns_probe::NetnsSnapshot;
 use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 /// Device of a container that Docker attaches to a single network.
@@ -92,8 +92,8 @@ fn device_of_network(inspected: &NetworkInspect, seen: &NetnsSnapshot) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_netns_probe::DeviceSnapshot;
     use serde_json::json;
+    use tare_netns_probe::DeviceSnapshot;
 
     #[test]
     fn a_bridge_is_found_as_each_engine_names_it() {

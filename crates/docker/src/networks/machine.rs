@@ -6,8 +6,8 @@ use crate::container_handle::ContainerHandle;
 use crate::engine_resources::EngineResources;
 use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
-use tare_netns_probe::{NetnsSnapshot};
 use std::net::IpAddr;
+use tare_netns_probe::NetnsSnapshot;
 use tare_network::{Error, Family, Hop, HopKind, INTERNAL};
 
 /// Snapshot of the machine's network, and the container that took it.

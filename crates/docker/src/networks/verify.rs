@@ -10,10 +10,10 @@ use crate::engine_session::EngineProduct;
 use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
 use crate::image::PROGRAM;
 use crate::leftovers::PARALLEL_REQUESTS;
-use tare_netns_probe::{NetnsSnapshot};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use tare_netns_probe::NetnsSnapshot;
 use tare_network::{ClientRoute, Error, Hop, HopKind, INTERNAL, Shape};
 
 /// Connects every client to its server, and returns the hops of a packet from client 0.
@@ -98,8 +98,10 @@ async fn start_listener(
     let ExecSession { output, input, .. } =
         start_probe(engine, endpoint, "--listen", route.listen).await?;
     let mut lines = OutputLines::new(output);
-    let line =
-        lines.next(tare_netns_probe::snapshot_timeout()).await.map_err(|why| Error::new(what(), why))?;
+    let line = lines
+        .next(tare_netns_probe::snapshot_timeout())
+        .await
+        .map_err(|why| Error::new(what(), why))?;
     let seen = tare_netns_probe::parse_snapshot(&line).map_err(|why| Error::new(what(), why))?;
     Ok(ListeningServer { server: route.server, seen, lines, _input: input })
 }

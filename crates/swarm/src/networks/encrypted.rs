@@ -14,12 +14,12 @@ use tare_docker::container_handle::ContainerHandle;
 use tare_docker::engine::{Engine, EnginePair};
 use tare_docker::exec::{self, ExecCommand, ExecSession, OutputLines};
 use tare_docker::image::PROGRAM;
-use tare_netns_probe::{UnderlayCounts};
 use tare_docker::networks::layout::{NetworkLayout, PathStep, direct_routes};
 use tare_docker::networks::overlay::{
     ESP_OVERHEAD, VXLAN_OVERHEAD, overlay_command, overlay_request,
 };
 use tare_docker::networks::verify;
+use tare_netns_probe::UnderlayCounts;
 use tare_network::{Error, Hop, HopKind, INTERNAL, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct EncryptedOverlayNetwork;
@@ -127,7 +127,10 @@ impl CaptureTask {
         Ok(watching)
     }
 
-    fn next_line(&mut self, engine: &Arc<Engine>) -> Result<tare_netns_probe::NetnsSnapshot, Error> {
+    fn next_line(
+        &mut self,
+        engine: &Arc<Engine>,
+    ) -> Result<tare_netns_probe::NetnsSnapshot, Error> {
         let line = engine.wait(self.lines.next(tare_netns_probe::snapshot_timeout()));
         line.and_then(|line| tare_netns_probe::parse_snapshot(&line))
             .map_err(|why| Error::new(WHAT, why))

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
-use tare_network::scaled_timeout;
 use tare_network::Error;
+use tare_network::scaled_timeout;
 use tare_secret::SharedSecret;
 
 /// Timeout of the whole handshake with an unauthenticated peer.

@@ -14,8 +14,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_network::scaled_timeout;
 use tare_network::Error;
+use tare_network::scaled_timeout;
 use tare_secret::SharedSecret;
 
 /// Timeout for reaching the server. An overlay network announces a new member to its nodes within seconds.

@@ -9,6 +9,7 @@ mod probe;
 mod run;
 
 use crate::docker::DockerArguments;
+use crate::kubernetes::ClusterArguments;
 use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
 use tare_study::TimeSpan;
@@ -100,7 +101,6 @@ pub(crate) enum InternalRole {
     /// Carry a device's frames in UDP
     WeaveSleeve(InternalArguments),
     /// Report a container's view of its network
-    #[cfg(feature = "docker")]
     NetnsProbe(InternalArguments),
     /// Serve the reverse tunnel of the tasks of a Swarm
     #[cfg(feature = "docker")]
@@ -108,6 +108,12 @@ pub(crate) enum InternalRole {
     /// Connect a task of a Swarm to the reverse tunnel and start programs in it
     #[cfg(feature = "docker")]
     TaskAgent(InternalArguments),
+    /// Start programs in a pod as commanded on standard input
+    #[cfg(feature = "kubernetes")]
+    PodAgent,
+    /// Remove what a run made in a cluster if the run ends without doing so
+    #[cfg(feature = "kubernetes")]
+    KubernetesReaper(InternalArguments),
 }
 
 #[derive(Debug, Args)]
@@ -138,6 +144,8 @@ pub(crate) struct ResumeArguments {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
     /// Allow the kernel to load modules that networks need
     #[arg(long)]
     pub(crate) load_modules: bool,
@@ -265,6 +273,8 @@ pub(crate) struct UpArguments {
     pub(crate) port: Vec<u16>,
     #[command(flatten)]
     pub(crate) docker: DockerArguments,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
     /// Shell command to run in the first server beside the program
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve: Option<String>,

@@ -1,6 +1,7 @@
 //! Arguments of `tare run`.
 
 use crate::docker::DockerArguments;
+use crate::kubernetes::ClusterArguments;
 use crate::traffic_flags::TrafficArguments;
 use clap::Args;
 use std::path::PathBuf;
@@ -68,6 +69,8 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) docker: DockerArguments,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
 
     /// Time during which payload flows in a trial
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]

@@ -17,12 +17,15 @@ pub(crate) fn run(role: &InternalRole) -> anyhow::Result<CommandExit> {
         InternalRole::Proxy(_) => run_proxy(),
         InternalRole::Publish(_) => publish_port(),
         InternalRole::WeaveSleeve(_) => run_weave_sleeve(),
-        #[cfg(feature = "docker")]
         InternalRole::NetnsProbe(_) => run_netns_probe(),
         #[cfg(feature = "docker")]
         InternalRole::Tunnel(_) => run_tunnel_server(),
         #[cfg(feature = "docker")]
         InternalRole::TaskAgent(_) => run_task_agent(),
+        #[cfg(feature = "kubernetes")]
+        InternalRole::PodAgent => run_pod_agent(),
+        #[cfg(feature = "kubernetes")]
+        InternalRole::KubernetesReaper(_) => run_reaper(),
     }
 }
 
@@ -65,7 +68,6 @@ fn run_cpu_load() -> anyhow::Result<CommandExit> {
 }
 
 /// Reports a container's view of its network.
-#[cfg(feature = "docker")]
 fn run_netns_probe() -> anyhow::Result<CommandExit> {
     tare_netns_probe::run_netns_probe(std::env::args().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
@@ -83,6 +85,22 @@ fn run_tunnel_server() -> anyhow::Result<CommandExit> {
 fn run_task_agent() -> anyhow::Result<CommandExit> {
     let _ = rustix::thread::set_name(c"tare");
     tare_swarm::run_task_agent(std::env::args().skip(ROLE_WORDS))?;
+    Ok(CommandExit::Done)
+}
+
+/// Starts programs in a pod as commanded, until the run ends.
+#[cfg(feature = "kubernetes")]
+fn run_pod_agent() -> anyhow::Result<CommandExit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_kubernetes::run_pod_agent()?;
+    Ok(CommandExit::Done)
+}
+
+/// Waits for the end of a run, and removes what it has left in a cluster.
+#[cfg(feature = "kubernetes")]
+fn run_reaper() -> anyhow::Result<CommandExit> {
+    let _ = rustix::thread::set_name(c"tare");
+    tare_kubernetes::run_reaper(std::env::args_os().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 

@@ -3,10 +3,10 @@
 use crate::catalogue::build_catalogue_with;
 use crate::commands::page;
 use crate::commands::resource_demand::plan_demand;
-use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::output;
 use crate::output_file::write_whole;
+use crate::places::Places;
 use crate::progress::{DisplayOptions, ProgressDisplay};
 use crate::signals::StopRequest;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ pub(crate) struct MeasureOptions {
     pub(crate) html: Option<PathBuf>,
     /// Policy on loading kernel modules.
     pub(crate) modules: ModuleLoading,
-    /// Docker Engine of the Docker networks.
-    pub(crate) docker: DockerSupport,
+    /// Places of the networks beside the lab.
+    pub(crate) places: Places,
     /// Workloads of this build.
     pub(crate) workloads: WorkloadRegistry,
     /// Limit on the resources that the run may take.
@@ -59,13 +59,14 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
         return nothing_runs(plan, job);
     }
     check_workloads(&plan, &job.workloads)?;
+    job.places.prepare(&plan).map_err(with_remedy)?;
     let (sandbox, limits) = enter_sandbox(job.modules)?;
     if !prepare(&plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
-    job.docker.mount_host_tools(&plan, &job.workloads);
+    job.places.docker.mount_host_tools(&plan, &job.workloads);
     // The engine is contacted by a thread of its own, which can start only after the lab is entered.
-    let engines = job.docker.engines(&plan);
+    let engines = job.places.docker.engines(&plan);
     let environment = Environment { engines, ..environment::read() };
     let emulated = environment.emulated;
     let head = RunHeader { format: FORMAT, plan: plan.clone(), environment, findings };
@@ -116,11 +117,12 @@ pub(crate) fn measure_rest(
     let stop = StopRequest::new()?;
     let plan = &journal.run.plan;
     let (presence, _) = check_host(plan, job.care)?;
+    job.places.prepare(plan).map_err(with_remedy)?;
     let (sandbox, limits) = enter_sandbox(job.modules)?;
     if !prepare(plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
-    job.docker.mount_host_tools(plan, &job.workloads);
+    job.places.docker.mount_host_tools(plan, &job.workloads);
     let mut writer = locked.into_writer()?;
     let ended_by = journal.stopped_by();
     let (start, from) = StartPoint::resume(&mut journal, jiff::Timestamp::now().to_string());
@@ -172,8 +174,8 @@ fn check_workloads(plan: &Plan, workloads: &WorkloadRegistry) -> anyhow::Result<
 /// Prepares data for workloads that takes long to create, before any network is set up. Returns false if the user
 /// cancelled it.
 fn prepare(plan: &Plan, job: &MeasureOptions, stop: &AtomicBool) -> anyhow::Result<bool> {
-    // Servers in Docker's containers store their data there.
-    if job.docker.has_all_networks(plan) {
+    // Servers in Docker's containers and in pods store their data there.
+    if job.places.have_all_networks(plan) {
         return Ok(true);
     }
     let cancelled = || stop.load(Ordering::Relaxed);
@@ -244,7 +246,7 @@ fn measure(
     mut stage: RunContext,
     job: &MeasureOptions,
 ) -> anyhow::Result<CommandExit> {
-    let everything = build_catalogue_with(Some(stage.sandbox), job.modules, &job.docker);
+    let everything = build_catalogue_with(Some(stage.sandbox), job.modules, &job.places);
     let mut live = NetworkEnvironment::new(
         &everything.networks,
         &everything.workloads,
@@ -255,7 +257,7 @@ fn measure(
     .with_logs(job.directory.join("logs"));
     let measured = run_plan(plan, start, &mut live, &mut writer, &mut stage.display);
     drop(stage.display);
-    if let Err(error) = job.docker.finish() {
+    if let Err(error) = job.places.finish() {
         output::print_status(&format!("tare: warning: {:#}", with_remedy(error)));
     }
     // Whatever stopped the runner, the results so far are reported; its error then ends the command.

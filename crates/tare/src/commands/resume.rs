@@ -10,6 +10,7 @@ use crate::exit::{CommandExit, usage_error};
 use crate::foreign_request::{announce_granted, join_requests};
 use crate::output;
 use crate::own_networks::{OwnNetworks, network_requests};
+use crate::places::Places;
 use std::collections::BTreeSet;
 use tare_network::NetworkSpec;
 use tare_record::journal::{Journal, LockedJournal};
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
         json: arguments.json,
         html: None,
         modules,
-        docker: DockerSupport::from_recorded(engines),
+        places: Places::from_recorded(engines, &arguments.cluster),
         workloads: everything.workloads,
         care: measure::limit_policy(arguments.force),
     };

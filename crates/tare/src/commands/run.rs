@@ -4,11 +4,11 @@ use crate::catalogue::{self, BuildCatalogue, build_catalogue_with};
 use crate::cli::{RunArguments, ShapeArguments};
 use crate::commands::measure::{self, MeasureOptions};
 use crate::congestion;
-use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::foreign_request::{ForeignRequest, announce_granted, join_requests};
 use crate::output;
 use crate::own_networks::{OwnNetworks, network_requests};
+use crate::places::Places;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_network::{NodeLink, NodeLinkError, UnmetRequirement};
@@ -25,8 +25,8 @@ const DEFAULT_STUDY: &str = "tour";
 /// Measures the plan of the study and the flags.
 pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
     let modules = catalogue::module_policy(arguments.load_modules);
-    let docker = DockerSupport::from_arguments(&arguments.docker);
-    let everything = build_catalogue_with(None, modules, &docker);
+    let places = Places::from_arguments(&arguments.docker, &arguments.cluster);
+    let everything = build_catalogue_with(None, modules, &places);
     let study = load_study(arguments.study.as_deref().unwrap_or(DEFAULT_STUDY))?;
     // The networks of a study that is built in are as trusted as tare is.
     let is_foreign = study.named_by == NameOrigin::User;
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
             json: arguments.json,
             html: arguments.html,
             modules,
-            docker,
+            places,
             workloads: everything.workloads,
             care,
         },

@@ -5,8 +5,8 @@ use crate::cli::{ShapeArguments, UpArguments};
 use crate::commands::measure::{limit_policy, with_remedy};
 use crate::commands::resource_demand::network_demand;
 use crate::commands::show;
-use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
+use crate::places::Places;
 use std::net::IpAddr;
 use tare_network::{
     Command, NetworkParameters, NetworkSpec, Process, ProcessExit as Ended, Shape, Stdio, Topology,
@@ -18,18 +18,19 @@ use tare_sandbox::{EnterOptions, Sandbox};
 pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
     let shape = show::one_shape(&arguments.shape)?;
     let modules = catalogue::module_policy(arguments.load_modules);
-    let docker = DockerSupport::from_arguments(&arguments.docker);
-    let known = build_catalogue_with(None, modules, &docker);
+    let places = Places::from_arguments(&arguments.docker, &arguments.cluster);
+    let known = build_catalogue_with(None, modules, &places);
     let (spelled, _) = show::find_network(&known.networks, &arguments.network)?;
     refuse_ignored_flags(&arguments.shape, &spelled)?;
     if let Some(missing) = known.missing(&spelled).map_err(usage_error)? {
         anyhow::bail!("cannot set up {spelled} here: {}: {}", missing.reason, missing.remedy);
     }
     check_room(&known, &spelled, &shape, arguments)?;
+    places.prepare_network(&spelled).map_err(with_remedy)?;
     let sandbox =
         Sandbox::enter(EnterOptions { modules, ..EnterOptions::default() }).map_err(with_remedy)?;
-    let everything = build_catalogue_with(Some(sandbox), modules, &docker);
-    docker.finish_on_signal(&spelled)?;
+    let everything = build_catalogue_with(Some(sandbox), modules, &places);
+    places.docker.finish_on_signal(&spelled)?;
     let (spelled, network) = show::find_network(&everything.networks, &arguments.network)?;
     let site = NetworkParameters::from_spec(&spelled, arguments.port.clone());
     let topology = network.set_up(&shape, &site).map_err(with_remedy)?;
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<CommandExit> {
     }
     drop(serving);
     drop(topology);
-    docker.finish().map_err(with_remedy)?;
+    places.finish().map_err(with_remedy)?;
     Ok(match ended {
         Ended::Code(code) => CommandExit::ProgramCode(u8::try_from(code).unwrap_or(1)),
         // A signal gives 128 plus its number, as in a shell.

@@ -37,7 +37,7 @@ impl DockerSupport {
         false
     }
 
-    pub(crate) fn has_all_networks(&self, _: &Plan) -> bool {
+    pub(crate) fn owns(&self, _: &str) -> bool {
         false
     }
 

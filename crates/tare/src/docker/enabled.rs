@@ -109,9 +109,9 @@ impl DockerSupport {
         self.engine.has_user_image()
     }
 
-    /// Returns true if all networks of a plan are Docker networks.
-    pub(crate) fn has_all_networks(&self, plan: &Plan) -> bool {
-        plan.networks.iter().all(|entry| is_docker_network(&entry.network))
+    /// Returns true if a network is one of Docker, by its name.
+    pub(crate) fn owns(&self, network: &str) -> bool {
+        is_docker_network(network)
     }
 
     /// Removes a Docker network when a signal requests the end of the process. A wait for a program in a container then

@@ -1,0 +1,140 @@
+//! Rights that a run needs in its namespace: what is asked before anything is made, and the Role that grants it.
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tare_network::UnmetRequirement;
+
+/// Resource of the core group, with the verbs that a run needs on it.
+struct NeededRight {
+    resource: &'static str,
+    verbs: &'static [&'static str],
+}
+
+/// Rights that every run needs.
+const NEEDED: [NeededRight; 4] = [
+    NeededRight { resource: "configmaps", verbs: &["create", "delete"] },
+    NeededRight { resource: "pods", verbs: &["create", "get", "list", "watch", "delete"] },
+    // The way to a pod's streams is a GET that becomes a WebSocket; from 1.35 on it asks for `create`, too.
+    NeededRight { resource: "pods/attach", verbs: &["get", "create"] },
+    NeededRight { resource: "services", verbs: &["create", "get", "patch", "delete"] },
+];
+
+/// Asks the API whether this user has all rights in a namespace.
+///
+/// # Errors
+/// The first right that is missing, and how to get it.
+pub(crate) async fn check_rights(client: Client, namespace: &str) -> Result<(), UnmetRequirement> {
+    let reviews: Api<SelfSubjectRulesReview> = Api::all(client);
+    let asked = SelfSubjectRulesReview {
+        spec: SelfSubjectRulesReviewSpec { namespace: Some(namespace.to_owned()) },
+        ..SelfSubjectRulesReview::default()
+    };
+    // A cluster that does not answer this refuses the request itself later, in its own words.
+    let Ok(answer) = reviews.create(&PostParams::default(), &asked).await else { return Ok(()) };
+    let Some(status) = answer.status.filter(|status| !status.incomplete) else { return Ok(()) };
+    match missing_right(&status.resource_rules) {
+        None => Ok(()),
+        Some((verb, resource)) => Err(UnmetRequirement {
+            reason: format!("this user may not {verb} {resource} in the namespace {namespace}"),
+            remedy: format!(
+                "grant the Role that `tare kubernetes rbac --namespace {namespace}` prints"
+            ),
+        }),
+    }
+}
+
+/// Returns the first right, as verb and resource, that no rule grants.
+fn missing_right(rules: &[ResourceRule]) -> Option<(&'static str, &'static str)> {
+    let pairs =
+        NEEDED.iter().flat_map(|right| right.verbs.iter().map(|&verb| (verb, right.resource)));
+    pairs
+        .into_iter()
+        .find(|&(verb, resource)| !rules.iter().any(|rule| grants(rule, verb, resource)))
+}
+
+/// Returns whether a rule grants a verb on all objects of a resource of the core group.
+fn grants(rule: &ResourceRule, verb: &str, resource: &str) -> bool {
+    let has = |list: Option<&Vec<String>>, wanted: &str| {
+        list.is_some_and(|list| list.iter().any(|one| one == "*" || one == wanted))
+    };
+    let is_for_all = rule.resource_names.as_ref().is_none_or(Vec::is_empty);
+    let of_any_parent = resource.split_once('/').map(|(_, part)| format!("*/{part}"));
+    let names_resource = has(rule.resources.as_ref(), resource)
+        || of_any_parent.is_some_and(|one| has(rule.resources.as_ref(), &one));
+    is_for_all
+        && names_resource
+        && has(rule.api_groups.as_ref(), "")
+        && has(Some(&rule.verbs), verb)
+}
+
+/// Returns the objects that give a service account all rights that a run needs in a namespace, as YAML.
+#[must_use]
+pub fn role_manifest(namespace: &str) -> String {
+    let rules = NEEDED.iter().map(|NeededRight { resource, verbs }| {
+        let verbs = verbs.iter().map(|verb| format!("\"{verb}\"")).collect::<Vec<_>>().join(", ");
+        format!("- apiGroups: [\"\"]\n  resources: [\"{resource}\"]\n  verbs: [{verbs}]\n")
+    });
+    let rules = rules.collect::<String>();
+    format!(
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: tare\n  namespace: {namespace}\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: tare\n  namespace: {namespace}\n\
+         rules:\n{rules}---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  name: tare\n  namespace: {namespace}\n\
+         roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: tare\nsubjects:\n\
+         - kind: ServiceAccount\n  name: tare\n  namespace: {namespace}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> ResourceRule {
+        let own = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        ResourceRule {
+            api_groups: Some(own(groups)),
+            resources: Some(own(resources)),
+            resource_names: None,
+            verbs: own(verbs),
+        }
+    }
+
+    fn all_rules() -> Vec<ResourceRule> {
+        NEEDED.iter().map(|right| rule(&[""], &[right.resource], right.verbs)).collect()
+    }
+
+    #[test]
+    fn each_single_missing_verb_is_found() {
+        assert_eq!(missing_right(&all_rules()), None);
+        assert_eq!(missing_right(&[rule(&["*"], &["*"], &["*"])]), None);
+        for (at, right) in NEEDED.iter().enumerate() {
+            for &verb in right.verbs {
+                let mut rules = all_rules();
+                rules[at].verbs.retain(|one| one != verb);
+                assert_eq!(missing_right(&rules), Some((verb, right.resource)));
+            }
+        }
+    }
+
+    #[test]
+    fn rules_on_other_objects_grant_nothing() {
+        let mut named = rule(&[""], &["*"], &["*"]);
+        named.resource_names = Some(vec!["one".to_owned()]);
+        for other in [named, rule(&["apps"], &["*"], &["*"]), rule(&[""], &["secrets"], &["*"])] {
+            assert_eq!(missing_right(&[other]), Some(("create", "configmaps")));
+        }
+        assert!(grants(&rule(&[""], &["*/attach"], &["create"]), "create", "pods/attach"));
+    }
+
+    #[test]
+    fn the_role_grants_what_is_needed() {
+        let manifest = role_manifest("net");
+        for right in &NEEDED {
+            assert!(manifest.contains(&format!("resources: [\"{}\"]", right.resource)));
+        }
+        assert_eq!(manifest.matches("namespace: net").count(), 4);
+    }
+}

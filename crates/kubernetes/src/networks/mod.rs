@@ -1,0 +1,214 @@
+//! Networks of a cluster: rows of one table. A row says where the pods are, in which network namespaces, and by which
+//! address clients reach servers.
+
+mod catalogue;
+mod hops;
+mod script;
+
+use crate::counter_watch::PodWatch;
+use crate::deployment::{Deployment, DeploymentRequest, cluster_address, node_port};
+use crate::objects::{PodNetwork, PodRole, ServiceKind};
+use crate::path_proof::{ListeningProbe, ProvenPath};
+use crate::place::ClusterPlace;
+use crate::pod_container::PodContainer;
+use crate::running_pod::RunningPod;
+use catalogue::{ClientPlacement, ClusterNetworkDefinition, DEFINITIONS, Exposure};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use tare_network::{
+    AgentNamespaces, ClientRoute, Container, Error, Hop, Network, NetworkInfo, NetworkParameters,
+    NodeKind, Requirement, Shape, Topology,
+};
+
+/// Prefix of the names of these networks.
+pub const PREFIX: &str = "k8s:";
+
+/// MTU of a shape for which the user requests no other, bytes.
+const DEFAULT_MTU: u32 = 1500;
+
+/// Returns all networks of a cluster.
+#[must_use]
+pub fn cluster_networks(place: &Arc<ClusterPlace>) -> Vec<Box<dyn Network>> {
+    let network = |definition: &'static ClusterNetworkDefinition| -> Box<dyn Network> {
+        Box::new(ClusterNetwork { definition, place: Arc::clone(place) })
+    };
+    DEFINITIONS.iter().map(network).collect()
+}
+
+/// Network of a cluster, and the cluster in which it is raised.
+struct ClusterNetwork {
+    definition: &'static ClusterNetworkDefinition,
+    place: Arc<ClusterPlace>,
+}
+
+/// Servers and clients that run, and the routes between them.
+struct RaisedNetwork {
+    servers: Vec<Arc<RunningPod>>,
+    clients: Vec<Arc<RunningPod>>,
+    routes: Vec<ClientRoute>,
+}
+
+impl Network for ClusterNetwork {
+    fn info(&self) -> NetworkInfo {
+        self.definition.info.clone()
+    }
+
+    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
+        self.place.check_available().err().map(Requirement::Unmet).into_iter().collect()
+    }
+
+    fn check_capacity(&self, shape: &Shape, _: &NetworkParameters) -> Result<(), Error> {
+        self.definition.check_shape(shape)
+    }
+
+    fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
+        self.definition.check_shape(shape)?;
+        let raised = self.raise(shape, site)?;
+        let proven = prove_paths(&raised)?;
+        let hops = self.definition.hops(&raised.routes, &raised.clients, &proven)?;
+        let watched: Vec<_> = raised
+            .clients
+            .iter()
+            .take(1)
+            .chain(&raised.servers)
+            .chain(raised.clients.iter().skip(1))
+            .cloned()
+            .collect();
+        let watch = PodWatch::start(&watched, self.definition.pod_network);
+        Ok(topology(raised, hops, watch, shape)?)
+    }
+
+    fn node_kind(&self) -> NodeKind {
+        NodeKind::Machine
+    }
+
+    fn agent_namespaces(&self) -> AgentNamespaces {
+        AgentNamespaces::OtherMachine
+    }
+
+    fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
+        script::commands(self.definition, self.place.options(), shape, site)
+    }
+}
+
+impl ClusterNetwork {
+    /// Makes the pods and the service, or takes those of an earlier block.
+    fn raise(&self, shape: &Shape, site: &NetworkParameters) -> Result<RaisedNetwork, Error> {
+        let session = self.place.session()?;
+        let definition = self.definition;
+        let (clients, client_node) = match definition.clients {
+            ClientPlacement::OtherNode => (shape.clients, Some(session.client_node())),
+            ClientPlacement::SameNode => (shape.clients, None),
+            ClientPlacement::InServers => (0, None),
+        };
+        let deployment = session.deployment(&DeploymentRequest {
+            network: definition.short_name(),
+            servers: shape.servers,
+            clients,
+            pod_network: definition.pod_network,
+            server_node: session.server_node(),
+            client_node,
+        })?;
+        let routes = self.routes(&deployment, shape, site)?;
+        let servers = deployment.servers.clone();
+        let clients = match definition.clients {
+            ClientPlacement::InServers => servers.clone(),
+            ClientPlacement::OtherNode | ClientPlacement::SameNode => deployment.clients.clone(),
+        };
+        Ok(RaisedNetwork { servers, clients, routes })
+    }
+
+    /// Returns the route of each client to its server on each port.
+    fn routes(
+        &self,
+        deployment: &Deployment,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<Vec<ClientRoute>, Error> {
+        let family = shape.family;
+        let service = match self.definition.exposure {
+            Exposure::Address => None,
+            Exposure::ClusterIp => Some(deployment.publish(ServiceKind::ClusterIp, &site.ports)?),
+            Exposure::NodePort => Some(deployment.publish(ServiceKind::NodePort, &site.ports)?),
+        };
+        let dial = |server: &RunningPod, port: u16| -> Result<SocketAddr, Error> {
+            Ok(match (self.definition.exposure, &service) {
+                (Exposure::ClusterIp, Some(service)) => {
+                    SocketAddr::new(cluster_address(service, family)?, port)
+                }
+                (Exposure::NodePort, Some(service)) => {
+                    let outside = node_port(service, port).ok_or_else(|| {
+                        Error::new("find the node port of a service", "the cluster gave it none")
+                    })?;
+                    SocketAddr::new(server.node_address(family)?, outside)
+                }
+                _ => SocketAddr::new(server.address(family)?, port),
+            })
+        };
+        let mut routes = Vec::new();
+        for client in 0..shape.clients as usize {
+            let server = client % deployment.servers.len().max(1);
+            let pod = &deployment.servers[server];
+            for &port in &site.ports {
+                let listen = SocketAddr::new(pod.address(family)?, port);
+                routes.push(ClientRoute { client, server, listen, dial: dial(pod, port)? });
+            }
+        }
+        Ok(routes)
+    }
+}
+
+/// Connects every client to its server, and returns the reports of client 0's connection.
+fn prove_paths(raised: &RaisedNetwork) -> Result<Option<ProvenPath>, Error> {
+    let mut first = None;
+    let mut listening: Vec<Option<ListeningProbe>> = raised.servers.iter().map(|_| None).collect();
+    for client in 0..raised.clients.len() {
+        let Some(route) = raised.routes.iter().find(|route| route.client == client) else {
+            continue;
+        };
+        let probe = match &mut listening[route.server] {
+            Some(probe) => probe,
+            empty => {
+                empty.insert(ListeningProbe::start(&raised.servers[route.server], route.listen)?)
+            }
+        };
+        let proven = probe.connect_from(&raised.clients[client], route.dial)?;
+        first.get_or_insert(proven);
+    }
+    Ok(first)
+}
+
+/// Builds the topology of a network that was proven.
+fn topology(
+    raised: RaisedNetwork,
+    hops: Vec<Hop>,
+    watch: PodWatch,
+    shape: &Shape,
+) -> Result<Topology, Error> {
+    let containers = |role: PodRole, pods: &[Arc<RunningPod>]| {
+        let container =
+            |(index, pod): (usize, &Arc<RunningPod>)| -> Result<Box<dyn Container>, Error> {
+                let address: IpAddr = pod.address(shape.family)?;
+                let name = format!("{}-{index}", role.name());
+                Ok(Box::new(PodContainer { name, role, pod: Arc::clone(pod), address }))
+            };
+        pods.iter().enumerate().map(container).collect::<Result<Vec<_>, Error>>()
+    };
+    Ok(Topology {
+        servers: containers(PodRole::Server, &raised.servers)?,
+        clients: containers(PodRole::Client, &raised.clients)?,
+        nodes: Vec::new(),
+        routes: raised.routes,
+        hops,
+        findings: Vec::new(),
+        watch: Some(Box::new(watch)),
+        inspector: None,
+        // The pods stay for the next block; they are removed when the place is finished.
+        guard: Box::new(()),
+    })
+}
+
+/// Returns true if pods of this network namespace are on the cluster's pod network.
+fn is_on_pod_network(network: PodNetwork) -> bool {
+    network == PodNetwork::Cluster
+}

@@ -1,0 +1,48 @@
+//! Options of the networks of a cluster, as the user gives them.
+
+use std::path::PathBuf;
+
+/// Options of the networks of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterOptions {
+    /// File with the cluster's address and the user's credentials; `None` for those that kubectl uses.
+    pub kubeconfig: Option<PathBuf>,
+    /// Context in that file; `None` for its current one.
+    pub context: Option<String>,
+    /// Namespace in which everything is made; `None` for the context's.
+    pub namespace: Option<String>,
+    /// User as whom requests are made, if the credentials' own user may impersonate.
+    pub impersonated_user: Option<String>,
+    /// Image of the pods, which holds this version of tare as `/tare`.
+    pub image: String,
+    /// Names of secrets with which nodes pull the image.
+    pub pull_secrets: Vec<String>,
+    /// Name of the node of the servers; `None` to let the scheduler choose.
+    pub server_node: Option<String>,
+    /// Name of the node of the clients; `None` to let the scheduler choose.
+    pub client_node: Option<String>,
+    /// Keys of taints that the pods tolerate; `*` tolerates all.
+    pub tolerations: Vec<String>,
+    /// Labels that the pods' nodes have, as `KEY=VALUE`.
+    pub node_labels: Vec<String>,
+    /// Priority class of the pods.
+    pub priority_class: Option<String>,
+}
+
+impl Default for ClusterOptions {
+    fn default() -> Self {
+        Self {
+            kubeconfig: None,
+            context: None,
+            namespace: None,
+            impersonated_user: None,
+            image: concat!("tare:", env!("CARGO_PKG_VERSION")).to_owned(),
+            pull_secrets: Vec::new(),
+            server_node: None,
+            client_node: None,
+            tolerations: Vec::new(),
+            node_labels: Vec::new(),
+            priority_class: None,
+        }
+    }
+}

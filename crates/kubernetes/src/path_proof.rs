@@ -1,0 +1,88 @@
+//! Proof that packets pass, and by which path, before anything is measured.
+//!
+//! In every server's pod a `netns-probe` listens; in every client's one connects as the client will. Their reports give
+//! the hops: the devices with the ends' addresses, their MTUs, and the counter of the device by which packets leave.
+
+use crate::running_pod::RunningPod;
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::SocketAddr;
+use tare_netns_probe::{NetnsSnapshot, parse_snapshot};
+use tare_network::{Error, Process};
+
+/// Reports of both ends of a connection that was made.
+#[derive(Debug)]
+pub(crate) struct ProvenPath {
+    /// Report of the client, with the packets that left each device meanwhile.
+    pub(crate) client: NetnsSnapshot,
+    /// Report of the server.
+    pub(crate) server: NetnsSnapshot,
+    /// Address from which the server saw the client connect.
+    pub(crate) peer: Option<SocketAddr>,
+}
+
+/// Probe that listens in a pod.
+pub(crate) struct ListeningProbe {
+    _probe: Box<dyn Process>,
+    /// The program's input: it listens until this ends.
+    _input: Box<dyn Write + Send>,
+    lines: BufReader<Box<dyn Read + Send>>,
+    snapshot: NetnsSnapshot,
+}
+
+impl ListeningProbe {
+    /// Listens in a pod.
+    ///
+    /// # Errors
+    /// The address is taken, or the pod does not answer.
+    pub(crate) fn start(pod: &RunningPod, address: SocketAddr) -> Result<Self, Error> {
+        let what = || format!("listen on {address} in the pod {}", pod.name);
+        let mut probe = pod.start_probe(&["--listen", &address.to_string()])?;
+        let streams = probe.take_input().zip(probe.take_output());
+        let (input, output) =
+            streams.ok_or_else(|| Error::new(what(), "the probe has no pipes"))?;
+        let mut lines = BufReader::new(output);
+        let snapshot =
+            read_report(&mut lines, &mut probe).map_err(|why| Error::new(what(), why))?;
+        Ok(Self { _probe: Box::new(probe), _input: input, lines, snapshot })
+    }
+
+    /// Connects from a client's pod, and returns both reports.
+    ///
+    /// # Errors
+    /// The client does not reach the server.
+    pub(crate) fn connect_from(
+        &mut self,
+        pod: &RunningPod,
+        address: SocketAddr,
+    ) -> Result<ProvenPath, Error> {
+        let what = || format!("reach {address} from the pod {}", pod.name);
+        let mut probe = pod.start_probe(&["--dial", &address.to_string()])?;
+        let output = probe.take_output();
+        let output = output.ok_or_else(|| Error::new(what(), "the probe has no pipes"))?;
+        let client = read_report(&mut BufReader::new(output), &mut probe);
+        let client = client.map_err(|why| {
+            Error::new(what(), why)
+                .with_remedy("see whether a NetworkPolicy or a firewall keeps these pods apart")
+        })?;
+        let mut line = String::new();
+        // The connection was accepted: the line is on its way.
+        let read = self.lines.read_line(&mut line);
+        let peer = read.ok().and_then(|_| parse_snapshot(&line).ok()?.peer);
+        Ok(ProvenPath { client, server: self.snapshot.clone(), peer })
+    }
+}
+
+/// Reads one report. The error says in words why there is none.
+fn read_report(
+    lines: &mut BufReader<Box<dyn Read + Send>>,
+    probe: &mut impl Process,
+) -> Result<NetnsSnapshot, String> {
+    let mut line = String::new();
+    match lines.read_line(&mut line) {
+        Ok(1..) => parse_snapshot(&line),
+        Ok(0) | Err(_) => Err(match probe.wait() {
+            Ok(exit) => format!("the probe ended without a report ({exit})"),
+            Err(error) => error.why,
+        }),
+    }
+}

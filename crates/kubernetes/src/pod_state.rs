@@ -1,0 +1,103 @@
+//! State of a pod, as its status tells: whether it runs, has ended, or why it does not start.
+
+use k8s_openapi::api::core::v1::{ContainerState, Pod};
+
+/// Reasons of a waiting container that do not pass by themselves.
+const STUCK: [&str; 6] = [
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+];
+
+/// Returns whether the pod's container runs.
+pub(crate) fn is_running(pod: &Pod) -> bool {
+    container_state(pod).is_some_and(|state| state.running.is_some())
+}
+
+/// Returns why the pod has ended, or is about to end. Returns `None` if it has not.
+pub(crate) fn end_of(pod: &Pod) -> Option<String> {
+    let status = pod.status.as_ref()?;
+    let words = |reason: Option<&str>, message: Option<&str>| {
+        [reason, message].into_iter().flatten().map(one_line).collect::<Vec<_>>().join(": ")
+    };
+    if matches!(status.phase.as_deref(), Some("Failed" | "Succeeded")) {
+        let own = words(status.reason.as_deref(), status.message.as_deref());
+        let container = container_state(pod).and_then(|state| state.terminated.as_ref());
+        let why = match container {
+            Some(ended) if own.is_empty() => {
+                let reason = words(ended.reason.as_deref(), ended.message.as_deref());
+                format!("{reason} (exit code {})", ended.exit_code)
+            }
+            _ => own,
+        };
+        return Some(format!("the pod has ended: {why}"));
+    }
+    pod.metadata.deletion_timestamp.as_ref().map(|_| "the pod is being deleted".to_owned())
+}
+
+/// Returns why the pod does not start, if the reason does not pass by itself.
+pub(crate) fn obstacle(pod: &Pod) -> Option<String> {
+    let waiting = container_state(pod)?.waiting.as_ref()?;
+    let reason = waiting.reason.as_deref()?;
+    let message = waiting.message.as_deref().map(one_line).unwrap_or_default();
+    STUCK.contains(&reason).then(|| format!("{reason}: {message}"))
+}
+
+/// Returns why the pod waits for a node, in the scheduler's words. Returns `None` if it has one.
+pub(crate) fn pending_reason(pod: &Pod) -> Option<String> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let unscheduled = conditions
+        .iter()
+        .find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
+    Some(unscheduled.message.as_deref().map(one_line).unwrap_or_else(|| "no node".to_owned()))
+}
+
+fn container_state(pod: &Pod) -> Option<&ContainerState> {
+    pod.status.as_ref()?.container_statuses.as_ref()?.first()?.state.as_ref()
+}
+
+fn one_line(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pod(status: serde_json::Value) -> Pod {
+        serde_json::from_value(json!({"metadata": {}, "status": status})).unwrap()
+    }
+
+    #[test]
+    fn states_are_told_by_the_status() {
+        let state = |state: serde_json::Value| {
+            let status = json!({"name": "c", "image": "", "imageID": "", "ready": true, "restartCount": 0, "state": state});
+            pod(json!({"phase": "Running", "containerStatuses": [status]}))
+        };
+        let running = state(json!({"running": {}}));
+        assert!(is_running(&running) && end_of(&running).is_none() && obstacle(&running).is_none());
+        let pulling = state(json!({"waiting": {"reason": "ContainerCreating"}}));
+        assert!(!is_running(&pulling) && obstacle(&pulling).is_none());
+        let stuck =
+            state(json!({"waiting": {"reason": "ErrImageNeverPull", "message": "no\n image"}}));
+        assert_eq!(obstacle(&stuck).as_deref(), Some("ErrImageNeverPull: no image"));
+    }
+
+    #[test]
+    fn ends_have_reasons() {
+        let evicted =
+            pod(json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}));
+        assert_eq!(end_of(&evicted).as_deref(), Some("the pod has ended: Evicted: low on memory"));
+        let killed = json!({"name": "c", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+            "state": {"terminated": {"exitCode": 137, "reason": "Error"}}});
+        let killed = pod(json!({"phase": "Failed", "containerStatuses": [killed]}));
+        assert_eq!(end_of(&killed).as_deref(), Some("the pod has ended: Error (exit code 137)"));
+        let waits = pod(json!({"phase": "Pending", "conditions": [
+            {"type": "PodScheduled", "status": "False", "message": "0/2 nodes are available"}]}));
+        assert_eq!(pending_reason(&waits).as_deref(), Some("0/2 nodes are available"));
+    }
+}

@@ -1,0 +1,136 @@
+//! Session of a run in a cluster: the owner of everything, the pair of nodes, and the deployment of each network.
+
+use crate::cluster_client::ClusterClient;
+use crate::cluster_error::{cluster_error, is_not_found};
+use crate::deployment::{Deployment, DeploymentRequest, RunScope};
+use crate::objects::{NodeChoice, owner_object};
+use crate::options::ClusterOptions;
+use crate::reaper::Reaper;
+use crate::run_id::RunId;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Api;
+use kube::api::{DeleteParams, PostParams};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tare_network::Error;
+
+/// Nodes of the servers and of the clients, once they are known. All networks of a run are on the same nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NodePair {
+    /// Node of the servers.
+    pub(crate) server: Option<String>,
+    /// Node of the clients that are on another node than the servers.
+    pub(crate) client: Option<String>,
+}
+
+/// Session of a run in a cluster.
+pub(crate) struct ClusterSession {
+    scope: RunScope,
+    nodes: Mutex<NodePair>,
+    deployments: Mutex<BTreeMap<String, Arc<Deployment>>>,
+}
+
+impl ClusterSession {
+    /// Reaches the cluster, and makes the owner of everything else.
+    pub(crate) fn start(
+        options: &ClusterOptions,
+        run: &RunId,
+        reaper: Option<&Reaper>,
+    ) -> Result<Self, Error> {
+        let client = Arc::new(ClusterClient::start(options)?);
+        if let Some(reaper) = reaper {
+            reaper.watch(client.namespace(), &run.owner_name());
+        }
+        let owners: Api<ConfigMap> = Api::namespaced(client.client(), client.namespace());
+        let created = client.wait(owners.create(&PostParams::default(), &owner_object(run)));
+        let created = created.map_err(|refusal| {
+            cluster_error(format!("create the ConfigMap {}", run.owner_name()), &refusal)
+        })?;
+        let owner = OwnerReference {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            name: run.owner_name(),
+            uid: created.metadata.uid.unwrap_or_default(),
+            ..OwnerReference::default()
+        };
+        let scope = RunScope { client, options: options.clone(), run: run.clone(), owner };
+        let nodes =
+            NodePair { server: options.server_node.clone(), client: options.client_node.clone() };
+        Ok(Self { scope, nodes: Mutex::new(nodes), deployments: Mutex::default() })
+    }
+
+    /// Returns the node on which servers must be.
+    pub(crate) fn server_node(&self) -> NodeChoice {
+        self.nodes().server.clone().map_or(NodeChoice::Any, NodeChoice::Named)
+    }
+
+    /// Returns the node on which clients on another node must be.
+    pub(crate) fn client_node(&self) -> NodeChoice {
+        self.nodes().client.clone().map_or(NodeChoice::NotOfServers, NodeChoice::Named)
+    }
+
+    /// Returns the pods of a network: those of an earlier block if they live, else new ones.
+    pub(crate) fn deployment(
+        &self,
+        wanted: &DeploymentRequest<'_>,
+    ) -> Result<Arc<Deployment>, Error> {
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = deployments.get(wanted.network) {
+            let is_same = known.servers.len() == wanted.servers as usize
+                && known.clients.len() == wanted.clients as usize;
+            if is_same && known.is_alive() {
+                return Ok(Arc::clone(known));
+            }
+            known.remove()?;
+            deployments.remove(wanted.network);
+        }
+        let made = Arc::new(Deployment::start(&self.scope, wanted)?);
+        self.learn_nodes(&made, wanted);
+        deployments.insert(wanted.network.to_owned(), Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// Remembers the nodes that the scheduler chose.
+    fn learn_nodes(&self, made: &Deployment, wanted: &DeploymentRequest<'_>) {
+        let mut nodes = self.nodes();
+        let node =
+            |pods: &[Arc<crate::running_pod::RunningPod>]| pods.first().map(|pod| pod.node.clone());
+        if nodes.server.is_none() {
+            nodes.server = node(&made.servers);
+        }
+        if nodes.client.is_none() && wanted.client_node.is_some() {
+            nodes.client = node(&made.clients);
+        }
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, NodePair> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes everything of this run, and waits until it is gone.
+    ///
+    /// # Errors
+    /// Something remains.
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let removed: Vec<Result<(), Error>> =
+            std::mem::take(&mut *deployments).values().map(|one| one.remove()).collect();
+        let RunScope { client, run, .. } = &self.scope;
+        let owners: Api<ConfigMap> = Api::namespaced(client.client(), client.namespace());
+        // Whatever is left is removed by the cluster with its owner.
+        let owner = match client.wait(owners.delete(&run.owner_name(), &DeleteParams::background()))
+        {
+            Ok(_) => Ok(()),
+            Err(refusal) if is_not_found(&refusal) => Ok(()),
+            Err(refusal) => {
+                let what = format!("delete the ConfigMap {}", run.owner_name());
+                Err(cluster_error(what, &refusal).with_remedy(format!(
+                    "run `kubectl delete configmap {}`: it owns everything that is left",
+                    run.owner_name()
+                )))
+            }
+        };
+        removed.into_iter().collect::<Result<(), Error>>().and(owner)
+    }
+}

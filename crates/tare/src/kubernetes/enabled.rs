@@ -1,0 +1,62 @@
+//! Kubernetes support in a build with Kubernetes.
+
+use super::ClusterArguments;
+use std::sync::Arc;
+use tare_kubernetes::{ClusterOptions, ClusterPlace, PREFIX};
+use tare_network::Network;
+
+/// Cluster of this process, which is reached only when it is needed.
+#[derive(Clone)]
+pub(crate) struct ClusterSupport {
+    place: Arc<ClusterPlace>,
+}
+
+impl Default for ClusterSupport {
+    fn default() -> Self {
+        Self::from_arguments(&ClusterArguments::default())
+    }
+}
+
+impl ClusterSupport {
+    /// Returns the cluster of the user's configuration, with the settings of the flags.
+    pub(crate) fn from_arguments(arguments: &ClusterArguments) -> Self {
+        let defaults = ClusterOptions::default();
+        let place = ClusterPlace::new(ClusterOptions {
+            kubeconfig: arguments.kubeconfig.clone(),
+            context: arguments.kube_context.clone(),
+            namespace: arguments.namespace.clone(),
+            impersonated_user: arguments.impersonated_user.clone(),
+            image: arguments.pod_image.clone().unwrap_or(defaults.image),
+            pull_secrets: arguments.image_pull_secret.clone(),
+            server_node: arguments.server_node.clone(),
+            client_node: arguments.client_node.clone(),
+            tolerations: arguments.toleration.clone(),
+            node_labels: arguments.node_label.clone(),
+            priority_class: arguments.priority_class.clone(),
+        });
+        Self { place: Arc::new(place) }
+    }
+
+    /// Returns the networks of the cluster.
+    pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
+        tare_kubernetes::cluster_networks(&self.place)
+    }
+
+    /// Returns true if a network is one of a cluster, by its name.
+    pub(crate) fn owns(&self, network: &str) -> bool {
+        network.starts_with(PREFIX)
+    }
+
+    /// Prepares the removal of everything that a run makes, even if it is killed. The lab must not have been entered.
+    ///
+    /// # Errors
+    /// The process that removes it cannot be started.
+    pub(crate) fn prepare(&self) -> Result<(), tare_network::Error> {
+        self.place.prepare()
+    }
+
+    /// Removes what this process has made in the cluster and not yet removed.
+    pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
+        self.place.finish()
+    }
+}
