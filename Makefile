@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run build release dist reproducible install check test test-system test-tls ci audit soak fuzz mutants coverage bench fidelity book \
-	generated tools dist-tools package-tools check-tools run-tools network-tools test-tools system-tools bench-tools
+.PHONY: help setup run build release dist reproducible install check test test-system test-tls setup-kubernetes test-kubernetes ci audit soak fuzz mutants coverage bench fidelity book \
+	generated tools dist-tools package-tools check-tools run-tools network-tools test-tools system-tools kubernetes-tools bench-tools
 
 # Arguments of tare in `make run`.
 ARGS ?= run --quick
@@ -69,6 +69,12 @@ test-tls: test-tools ## Docker Engines behind TLS, which the default build does 
 	@scripts/docker.sh
 	cargo xtask test-tls
 
+setup-kubernetes: test-tools kubernetes-tools ## the programs of a test cluster, built from their modules: ten minutes, once
+	cargo xtask cluster-programs
+
+test-kubernetes: test-tools kubernetes-tools build ## a Kubernetes cluster on simulated machines, for root
+	cargo xtask test-kubernetes
+
 soak: system-tools release ## the long controls: null comparisons and planted differences
 	cargo nextest run --locked --package tare-tests --run-ignored all --ignore-default-filter --no-capture -E 'binary(=soak) & not test(/^fidelity::/)'
 
@@ -133,6 +139,10 @@ system-tools: test-tools
 		redis-server:redis wrk:wrk iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf \
 		chromium:chromium tar:tar sha256sum:coreutils podman:podman,crun,netavark,aardvark-dns
 	@scripts/docker.sh
+
+kubernetes-tools:
+	@scripts/packages.sh containerd:containerd runc:runc iptables:iptables nft:nftables conntrack:conntrack \
+		openssl:openssl strip:binutils unshare:util-linux /usr/lib/cni/ptp:containernetworking-plugins
 
 # Clean systems, in which packages are installed.
 package-tools: dist-tools

@@ -18,6 +18,7 @@ mod exports;
 mod fairness;
 mod faults;
 mod golden;
+mod kubernetes;
 mod live_table;
 mod lossy_places;
 mod measures;

@@ -76,6 +76,7 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("tests/MUTANTS.md", NONE),
     ("tests/e2e/", NONE),
     ("tests/golden/", NONE),
+    ("tests/kubernetes/", NONE),
     ("tests/messages.txt", NONE),
     ("tests/soak/", NONE),
     ("tests/support/", NONE),

@@ -16,6 +16,7 @@ mod book;
 mod change;
 mod ci;
 mod clean_roots;
+mod cluster_programs;
 mod debian_site;
 mod directory;
 mod dist;
@@ -39,6 +40,7 @@ mod shell_quote;
 mod sources;
 mod summary;
 mod system_lane;
+mod test_kubernetes;
 mod test_lane;
 mod test_tls;
 mod toolchain;
@@ -71,6 +73,8 @@ const USAGE: &str = "usage: cargo xtask TASK
   test-system [--only PART,..] [--long]
                                       tools, engines, page, packages and vm; all and --long without --only
   test-tls                            engines behind TLS
+  test-kubernetes [ARGUMENT..]        a Kubernetes cluster; arguments go to `cargo nextest run`
+  cluster-programs                    the programs of that cluster, into target/tools/cluster
   ci                                  the parts of test-system that the change under test can break
   vm COMMAND [ARGUMENT..]             a command in the virtual machine
   preflight [--system]                what this machine lacks for these lanes
@@ -109,6 +113,8 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
         "book" => book::run(&repository),
         "test-system" => system_lane::run(&repository, rest),
         "test-tls" => test_tls::run(&repository),
+        "test-kubernetes" => test_kubernetes::run(&repository, rest),
+        "cluster-programs" => cluster_programs::run(&repository),
         "ci" => ci::run(&repository),
         "preflight" => Ok(preflight::run(&repository, preflight::TestLane::parse(rest)?)),
         "vm" => vm::run_command(&repository, rest),

@@ -87,10 +87,19 @@ impl Drop for ClusterClient {
     }
 }
 
+/// Address of a cluster, and the namespace of a user's objects there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClusterAddress {
+    /// Address of the API server.
+    pub(crate) url: String,
+    /// Namespace in which everything is made.
+    pub(crate) namespace: String,
+}
+
 /// Sends requests from the calling thread alone, and closes the connection.
 pub(crate) fn ask_once<T, F>(
     options: &ClusterOptions,
-    question: impl FnOnce(Client, String) -> F,
+    question: impl FnOnce(Client, ClusterAddress) -> F,
 ) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
@@ -99,10 +108,14 @@ where
     let runtime = runtime().map_err(|error| Error::new(WHAT, error))?;
     runtime.block_on(async {
         let config = read_config(options).await?;
-        let (namespace, url) = (config.default_namespace.clone(), config.cluster_url.clone());
+        let address = ClusterAddress {
+            url: config.cluster_url.to_string(),
+            namespace: config.default_namespace.clone(),
+        };
+        let url = address.url.clone();
         let client = Client::try_from(config).map_err(|error| cluster_error(WHAT, &error))?;
         let limit = scaled_timeout(CONNECT_TIMEOUT);
-        tokio::time::timeout(limit, question(client, namespace)).await.unwrap_or_else(|_| {
+        tokio::time::timeout(limit, question(client, address)).await.unwrap_or_else(|_| {
             Err(Error::new(WHAT, format!("{url} does not answer within {} s", limit.as_secs()))
                 .with_remedy("check the cluster with `kubectl get --raw /readyz`"))
         })

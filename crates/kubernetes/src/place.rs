@@ -7,14 +7,16 @@ use crate::options::ClusterOptions;
 use crate::reaper::Reaper;
 use crate::run_id::RunId;
 use crate::session::ClusterSession;
+use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tare_network::{Error, UnmetRequirement};
+use tare_record::ClusterDescription;
 
 /// A Kubernetes cluster, which may be absent. It is reached only when it is needed.
 pub struct ClusterPlace {
     options: ClusterOptions,
     run: RunId,
-    available: OnceLock<Result<(), UnmetRequirement>>,
+    found: OnceLock<Result<ClusterDescription, UnmetRequirement>>,
     reaper: OnceLock<Reaper>,
     session: Mutex<Option<Arc<ClusterSession>>>,
 }
@@ -26,26 +28,34 @@ impl ClusterPlace {
         Self {
             options,
             run: RunId::fresh(),
-            available: OnceLock::new(),
+            found: OnceLock::new(),
             reaper: OnceLock::new(),
             session: Mutex::default(),
         }
     }
 
-    /// Checks that there is a cluster, and that this user may do there what a run needs. It is asked once, in the calling
-    /// thread.
+    /// Returns the cluster's description, if there is one and this user may do there what a run needs. It is asked once,
+    /// in the calling thread.
     ///
     /// # Errors
     /// What is missing, and its remedy.
-    pub fn check_available(&self) -> Result<(), UnmetRequirement> {
-        self.available.get_or_init(|| self.ask_available()).clone()
+    pub fn describe(&self) -> Result<&ClusterDescription, UnmetRequirement> {
+        self.found.get_or_init(|| self.find()).as_ref().map_err(Clone::clone)
     }
 
-    fn ask_available(&self) -> Result<(), UnmetRequirement> {
-        let answer = ask_once(&self.options, |client, namespace| async move {
+    fn find(&self) -> Result<ClusterDescription, UnmetRequirement> {
+        let image = self.options.image.clone();
+        let answer = ask_once(&self.options, |client, address| async move {
             let version = client.apiserver_version().await;
-            version.map_err(|refusal| cluster_error("reach the Kubernetes cluster", &refusal))?;
-            Ok(check_rights(client, &namespace).await)
+            let version = version
+                .map_err(|refusal| cluster_error("reach the Kubernetes cluster", &refusal))?;
+            let rights = check_rights(client, &address.namespace).await;
+            Ok(rights.map(|()| ClusterDescription {
+                version: version.git_version,
+                identity: short_hash(&address.url),
+                namespace: address.namespace,
+                image,
+            }))
         });
         answer
             .map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })?
@@ -97,4 +107,10 @@ impl Drop for ClusterPlace {
         // Callers that need the result call `finish`; this is for those that fail before.
         let _ = self.finish();
     }
+}
+
+/// Returns a hash that tells a few clusters apart, and does not tell their addresses.
+fn short_hash(url: &str) -> String {
+    let hash = Sha256::digest(format!("tare cluster {url}"));
+    hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }

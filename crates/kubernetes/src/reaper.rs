@@ -92,8 +92,8 @@ fn delete_owner(options: ClusterOptions, namespace: &str, owner: &str) -> Result
     let options = ClusterOptions { namespace: Some(namespace.to_owned()), ..options };
     let mut result = Ok(());
     for _ in 0..ATTEMPTS {
-        result = ask_once(&options, |client, namespace| async move {
-            let owners: Api<ConfigMap> = Api::namespaced(client, &namespace);
+        result = ask_once(&options, |client, address| async move {
+            let owners: Api<ConfigMap> = Api::namespaced(client, &address.namespace);
             match owners.delete(owner, &DeleteParams::background()).await {
                 Ok(_) => Ok(()),
                 Err(refusal) if is_not_found(&refusal) => Ok(()),

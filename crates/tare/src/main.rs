@@ -42,6 +42,8 @@ fn main() -> ExitCode {
         Subcommand::Image(arguments) => commands::image::run(&arguments),
         #[cfg(feature = "docker")]
         Subcommand::Clean(arguments) => commands::clean::run(&arguments),
+        #[cfg(feature = "kubernetes")]
+        Subcommand::Kubernetes(arguments) => commands::kubernetes::run(&arguments),
         Subcommand::Completions(arguments) => commands::manual::completions(&arguments),
         Subcommand::Manual(arguments) => commands::manual::pages(&arguments),
         #[cfg(feature = "generators")]

@@ -236,6 +236,9 @@ impl AgentPool {
                 // Only then: replies that are there are read first, even if this process was suspended meanwhile.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     let now = Instant::now();
+                    if self.agents.iter().any(RunningAgent::is_cut_off) {
+                        deadline.skip(now);
+                    }
                     if now >= next_check {
                         self.check_suspensions()?;
                         next_check = now + SUSPENSION_CHECK;

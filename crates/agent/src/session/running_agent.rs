@@ -130,6 +130,11 @@ impl RunningAgent {
         status.is_some_and(|status| status.is_ok_and(|status| is_stopped_state(&status)))
     }
 
+    /// Returns true while there is no way to the agent, which goes on.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.process.is_cut_off()
+    }
+
     /// Sends an order for the container at this place.
     pub(super) fn send_order(&mut self, place: usize, order: &AgentOrder) -> Result<(), Error> {
         let told = match self.members {

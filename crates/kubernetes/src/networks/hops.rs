@@ -4,7 +4,7 @@ use super::catalogue::{ClientPlacement, ClusterNetworkDefinition, Exposure};
 use super::is_on_pod_network;
 use crate::path_proof::ProvenPath;
 use crate::running_pod::RunningPod;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tare_netns_probe::NetnsSnapshot;
 use tare_network::{ClientRoute, Error, Hop, HopKind};
@@ -41,7 +41,7 @@ impl ClusterNetworkDefinition {
         } else {
             vec![self.client_hop(&proven.client, own, kind)?]
         };
-        hops.extend(self.cluster_hops(route));
+        hops.extend(self.cluster_hops(route, own, proven.peer));
         if !is_loopback {
             hops.push(device_hop(&proven.server, route.listen.ip(), kind, "server-0"));
         }
@@ -66,17 +66,25 @@ impl ClusterNetworkDefinition {
     }
 
     /// Returns the hops between the ends, which pods do not see: what the cluster is asked for.
-    fn cluster_hops(&self, route: &ClientRoute) -> Vec<Hop> {
+    fn cluster_hops(
+        &self,
+        route: &ClientRoute,
+        client: Option<IpAddr>,
+        peer: Option<SocketAddr>,
+    ) -> Vec<Hop> {
         let (to, port) = (route.dial.ip(), route.dial.port());
+        let seen_as = peer.map(|peer| peer.ip().to_canonical());
+        let masqueraded = seen_as.filter(|&seen| Some(seen) != client);
+        let from = masqueraded.map_or(String::new(), |seen| format!(", seen from {seen}"));
         let translation = match self.exposure {
             Exposure::Address => None,
             Exposure::ClusterIp => Some(
                 Hop::new(HopKind::Nat, "service", CLIENT_NODE)
-                    .with_detail(format!("ClusterIP {to}, port {port}")),
+                    .with_detail(format!("ClusterIP {to}, port {port}{from}")),
             ),
             Exposure::NodePort => Some(
                 Hop::new(HopKind::Nat, "service", SERVER_NODE)
-                    .with_detail(format!("NodePort {port} of {to}")),
+                    .with_detail(format!("NodePort {port} of {to}{from}")),
             ),
         };
         let routed = is_on_pod_network(self.pod_network)
@@ -90,9 +98,11 @@ fn loopback_hop(seen: &NetnsSnapshot) -> Hop {
     seen.device("lo").map_or(hop.clone(), |device| hop.with_mtu(device.mtu))
 }
 
-/// Returns the hop of the device that has an address.
+/// Returns the hop of the device that has an address, else of the device of the default route.
 fn device_hop(seen: &NetnsSnapshot, address: IpAddr, kind: HopKind, place: &str) -> Hop {
-    match seen.device_of(address) {
+    // Some plugins route every address by the default route, even those of the pod's own subnet.
+    let by_route = || seen.device(seen.uplink.as_deref()?);
+    match seen.device_of(address).or_else(by_route) {
         Some(device) => Hop::new(kind, &device.name, place).with_mtu(device.mtu),
         None => Hop::new(kind, address.to_string(), place),
     }

@@ -54,7 +54,7 @@ impl Network for ClusterNetwork {
     }
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
-        self.place.check_available().err().map(Requirement::Unmet).into_iter().collect()
+        self.place.describe().err().map(Requirement::Unmet).into_iter().collect()
     }
 
     fn check_capacity(&self, shape: &Shape, _: &NetworkParameters) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! Environment of a run: the machine, its kernel and its settings.
 
+use crate::ClusterDescription;
 use crate::EngineDescription;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,9 @@ pub struct Environment {
     /// Docker Engines on which networks of the run are.
     #[serde(default)]
     pub engines: Vec<EngineDescription>,
+    /// Kubernetes cluster on which networks of the run are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterDescription>,
     /// Time at which the run began, RFC 3339, UTC.
     pub time: String,
     /// Command line that started the run, without the program.

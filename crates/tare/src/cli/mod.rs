@@ -4,6 +4,8 @@ mod compare;
 #[cfg(feature = "docker")]
 mod docker;
 mod help;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
 mod plugin_name;
 mod probe;
 mod run;
@@ -17,6 +19,8 @@ use tare_study::TimeSpan;
 pub(crate) use compare::CompareArguments;
 #[cfg(feature = "docker")]
 pub(crate) use docker::{CleanArguments, ImageArguments};
+#[cfg(feature = "kubernetes")]
+pub(crate) use kubernetes::{KubernetesAction, KubernetesArguments};
 pub(crate) use probe::{ListenArguments, ProbeArguments};
 pub(crate) use run::{RunArguments, ShapeArguments};
 
@@ -65,6 +69,9 @@ pub(crate) enum Subcommand {
     /// List and remove Docker objects of killed runs, found by tare's label, or cached database files
     #[cfg(feature = "docker")]
     Clean(CleanArguments),
+    /// Print what a Kubernetes cluster must allow
+    #[cfg(feature = "kubernetes")]
+    Kubernetes(KubernetesArguments),
     /// Print completions for a shell
     Completions(CompletionsArguments),
     /// Write the manual pages

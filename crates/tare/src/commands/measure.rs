@@ -67,7 +67,8 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
     job.places.docker.mount_host_tools(&plan, &job.workloads);
     // The engine is contacted by a thread of its own, which can start only after the lab is entered.
     let engines = job.places.docker.engines(&plan);
-    let environment = Environment { engines, ..environment::read() };
+    let cluster = job.places.cluster.describe(&plan);
+    let environment = Environment { engines, cluster, ..environment::read() };
     let emulated = environment.emulated;
     let head = RunHeader { format: FORMAT, plan: plan.clone(), environment, findings };
     let writer = begin_journal(&job.directory, head)?;

@@ -9,6 +9,8 @@ pub(crate) mod doctor;
 #[cfg(feature = "docker")]
 pub(crate) mod image;
 pub(crate) mod internal;
+#[cfg(feature = "kubernetes")]
+pub(crate) mod kubernetes;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod manual;

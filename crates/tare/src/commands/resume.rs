@@ -14,7 +14,7 @@ use crate::places::Places;
 use std::collections::BTreeSet;
 use tare_network::NetworkSpec;
 use tare_record::journal::{Journal, LockedJournal};
-use tare_record::{Plan, StoppedBy};
+use tare_record::{ClusterDescription, Plan, StoppedBy};
 use tare_study::Catalogue as _;
 
 /// Measures the rest of the run, and reports the whole run.
@@ -55,7 +55,25 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
         workloads: everything.workloads,
         care: measure::limit_policy(arguments.force),
     };
+    check_cluster(&journal, &options.places)?;
     measure::measure_rest(journal, locked, &options)
+}
+
+/// Rejects a cluster that is not the run's own: its figures would be taken for those of the other.
+fn check_cluster(journal: &Journal, places: &Places) -> anyhow::Result<()> {
+    let Some(before) = &journal.run.environment.cluster else { return Ok(()) };
+    let Some(now) = places.cluster.describe(&journal.run.plan) else { return Ok(()) };
+    let ClusterDescription { identity, namespace, image, .. } = &now;
+    if (identity, namespace, image) == (&before.identity, &before.namespace, &before.image) {
+        return Ok(());
+    }
+    Err(usage_error(anyhow::anyhow!(
+        "cannot resume: the run was in the namespace {} of the cluster {} with the image {}, not in {namespace} of \
+         {identity} with {image}: give --kube-context, --namespace and --pod-image as before",
+        before.namespace,
+        before.identity,
+        before.image
+    )))
 }
 
 /// Prints which networks of a finished run are tried again.

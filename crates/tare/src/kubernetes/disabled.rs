@@ -2,6 +2,7 @@
 
 use super::ClusterArguments;
 use tare_network::Network;
+use tare_record::{ClusterDescription, Plan};
 
 /// Absent cluster.
 #[derive(Clone, Default)]
@@ -18,6 +19,10 @@ impl ClusterSupport {
 
     pub(crate) fn owns(&self, _: &str) -> bool {
         false
+    }
+
+    pub(crate) fn describe(&self, _: &Plan) -> Option<ClusterDescription> {
+        None
     }
 
     pub(crate) fn prepare(&self) -> Result<(), tare_network::Error> {

@@ -4,6 +4,7 @@ use super::ClusterArguments;
 use std::sync::Arc;
 use tare_kubernetes::{ClusterOptions, ClusterPlace, PREFIX};
 use tare_network::Network;
+use tare_record::{ClusterDescription, Plan};
 
 /// Cluster of this process, which is reached only when it is needed.
 #[derive(Clone)]
@@ -45,6 +46,12 @@ impl ClusterSupport {
     /// Returns true if a network is one of a cluster, by its name.
     pub(crate) fn owns(&self, network: &str) -> bool {
         network.starts_with(PREFIX)
+    }
+
+    /// Returns the cluster that a plan's networks use. Returns `None` if they use none.
+    pub(crate) fn describe(&self, plan: &Plan) -> Option<ClusterDescription> {
+        let is_used = plan.networks.iter().any(|entry| self.owns(&entry.network));
+        if is_used { self.place.describe().ok().cloned() } else { None }
     }
 
     /// Prepares the removal of everything that a run makes, even if it is killed. The lab must not have been entered.

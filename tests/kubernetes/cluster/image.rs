@@ -1,0 +1,51 @@
+//! Images of the cluster's nodes, as archives that containerd imports.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use support::ScratchDirectory;
+use support::program::binary;
+
+/// Writes the image of the program under test, without its debugging information.
+pub(super) fn write_program_image(files: &ScratchDirectory, archive: &Path) {
+    let program = files.path("tare");
+    run(Command::new("strip").arg(binary()).arg("-o").arg(&program));
+    run(Command::new(&program).args(["image", "--output"]).arg(archive));
+}
+
+/// Writes the image of the first program of every pod: one file, without anything else.
+pub(super) fn write_pause_image(program: &Path, archive: &Path) {
+    let files = ScratchDirectory::new();
+    let layer = files.create_directory("layer", None);
+    fs::copy(program, layer.join("pause")).expect("it is built");
+    run(Command::new("tar")
+        .arg("-C")
+        .arg(&layer)
+        .arg("-cf")
+        .arg(files.path("layer.tar"))
+        .arg("pause"));
+    let layer_sum = sha256(&files.path("layer.tar"));
+    let configuration = serde_json::json!({
+        "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+        "os": "linux",
+        "config": {"Entrypoint": ["/pause"]},
+        "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{layer_sum}")]},
+    });
+    files.write_file("config.json", &configuration.to_string());
+    let manifest = serde_json::json!([
+        {"Config": "config.json", "RepoTags": ["test.cluster/pause:1"], "Layers": ["layer.tar"]},
+    ]);
+    files.write_file("manifest.json", &manifest.to_string());
+    let parts = ["manifest.json", "config.json", "layer.tar"];
+    run(Command::new("tar").arg("-C").arg(files.root()).arg("-cf").arg(archive).args(parts));
+}
+
+fn sha256(file: &Path) -> String {
+    let output = Command::new("sha256sum").arg(file).output().expect("coreutils are there");
+    String::from_utf8_lossy(&output.stdout).split_whitespace().next().unwrap_or_default().to_owned()
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}

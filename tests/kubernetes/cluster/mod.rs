@@ -1,0 +1,243 @@
+//! Kubernetes cluster of a test: a control plane and nodes, each a simulated machine in namespaces of its own, on which the
+//! real programs run. It ends with the test, even if that is killed.
+
+mod image;
+mod scripts;
+
+use scripts::{INIT, KEYS, NODE};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use support::program::{RunningProgram, User, binary, tied_command};
+use support::{ScratchDirectory, eventually};
+
+/// Kind of the network between the pods of two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PodRoutes {
+    /// Routes by the nodes' addresses.
+    Direct,
+    /// Tunnels (VXLAN).
+    Vxlan,
+}
+
+/// Mode of kube-proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProxyMode {
+    /// Rules of iptables.
+    Iptables,
+    /// Rules of nftables.
+    Nftables,
+}
+
+/// Control groups of a cluster, which are removed when the test has ended.
+const SWEEP: &str = r#"
+read -r _
+for attempt in $(seq 100); do
+    find /sys/fs/cgroup -depth -type d -path "*/$1/*" -exec rmdir {} + 2>/dev/null
+    find /sys/fs/cgroup -depth -type d -path "*/$1" -exec rmdir {} + 2>/dev/null
+    [ -n "$(find /sys/fs/cgroup -type d -path "*/$1" 2>/dev/null)" ] || exit 0
+    sleep 0.1
+done
+"#;
+
+/// Cluster with two nodes. Dropping it ends it, and removes its files.
+pub(crate) struct Cluster {
+    init: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    sweeper: Child,
+    files: ScratchDirectory,
+}
+
+impl Cluster {
+    /// Starts a cluster whose nodes have the image of the program under test.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the cluster's programs are missing, or the cluster does not start.
+    pub(crate) fn start(routes: PodRoutes, proxy: ProxyMode) -> Self {
+        let files = ScratchDirectory::new();
+        let images = files.create_directory("images", None);
+        let programs = programs();
+        image::write_pause_image(&programs.join("pause"), &images.join("pause.tar"));
+        image::write_program_image(&files, &images.join("tare.tar"));
+        let group = files.root().file_name().expect("it has a name").to_string_lossy().into_owned();
+        let sweeper = Command::new("/bin/sh")
+            .args(["-c", SWEEP, "sweeper", &group])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let script = format!("set -eu\n{}", INIT.replace("\nkeys\n", KEYS));
+        let namespaces = [
+            "--net",
+            "--mount",
+            "--uts",
+            "--ipc",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+        ];
+        let mut init = tied_command(User::Caller, "unshare")
+            .args(namespaces)
+            .args(["/bin/sh", "-c", &script, "cluster"])
+            .arg(files.root())
+            .args([&group, "2", routes.name(), proxy.name()])
+            .arg(&programs)
+            .env("NODE", NODE)
+            .env("PATH", format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default()))
+            .env_remove("XDG_RUNTIME_DIR")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare is there");
+        let orders = init.stdin.take().expect("it is piped");
+        let answers = BufReader::new(init.stdout.take().expect("it is piped"));
+        let mut cluster = Self { init, orders, answers, sweeper, files };
+        cluster.expect_answer("started");
+        cluster
+    }
+
+    fn expect_answer(&mut self, expected: &str) {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("it is text");
+        assert_eq!(line.trim_end(), expected, "{}", self.logs());
+    }
+
+    /// Returns the last words of the cluster's programs.
+    fn logs(&self) -> String {
+        let files = fs::read_dir(self.files.path("log")).into_iter().flatten().flatten();
+        let last = |text: String| {
+            let lines: Vec<&str> = text.lines().collect();
+            lines[lines.len().saturating_sub(5)..].join("\n")
+        };
+        files
+            .map(|file| {
+                let text = fs::read_to_string(file.path()).unwrap_or_default();
+                format!("{}: {}\n", file.file_name().to_string_lossy(), last(text))
+            })
+            .collect()
+    }
+
+    /// Returns a command on the machine of the control plane, as this user of the cluster.
+    pub(crate) fn command(&self, user: &str, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = tied_command(User::Caller, "nsenter");
+        command.args(["--target", &self.first_process().to_string(), "--net", "--"]).arg(program);
+        command.env("KUBECONFIG", self.files.path("kubeconfig").join(user));
+        command.current_dir(self.files.root());
+        command
+    }
+
+    /// Returns the first process of the cluster's namespaces.
+    fn first_process(&self) -> u32 {
+        let parent = self.init.id();
+        let children = format!("/proc/{parent}/task/{parent}/children");
+        let children = fs::read_to_string(children).expect("the kernel lists children");
+        children.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("it runs")
+    }
+
+    /// Starts the program under test on the machine of the control plane, as this user of the cluster.
+    pub(crate) fn start_tare(&self, user: &str, arguments: &[&str]) -> RunningProgram {
+        RunningProgram::spawn(self.command(user, binary()).args(arguments))
+    }
+
+    /// Runs a network once with these arguments, and returns the document.
+    #[track_caller]
+    pub(crate) fn measure(&self, arguments: &[&str]) -> Value {
+        let asked = [&["run", "--json"], arguments].concat();
+        self.start_tare("admin", &asked).wait().expect(0).json()
+    }
+
+    /// Returns the output of kubectl.
+    #[track_caller]
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
+        let mut command = self.command("admin", programs().join("cluster-programs"));
+        let output = command.arg("kubectl").args(arguments).output().expect("it starts");
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {complaint}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Makes an object of the cluster from its text.
+    #[track_caller]
+    pub(crate) fn apply(&self, object: &str) {
+        let file = self.files.write_file("object.yaml", object);
+        self.kubectl(&["apply", "--filename", &file.to_string_lossy()]);
+    }
+
+    /// Stops the API server as a crash does.
+    pub(crate) fn stop_api(&mut self) {
+        self.order("stop-api");
+    }
+
+    /// Starts the API server again.
+    pub(crate) fn start_api(&mut self) {
+        self.order("start-api");
+    }
+
+    fn order(&mut self, order: &str) {
+        writeln!(self.orders, "{order}").expect("it listens");
+        self.expect_answer(&format!("done {order}"));
+    }
+
+    /// Returns the objects that runs of tare have left.
+    pub(crate) fn leftovers(&self) -> String {
+        let kinds = "pods,services,configmaps";
+        self.kubectl(&[
+            "get",
+            kinds,
+            "--all-namespaces",
+            "--selector",
+            "tare.run",
+            "--output",
+            "name",
+        ])
+    }
+
+    /// Checks that nothing of a run is left, or is left soon.
+    #[track_caller]
+    pub(crate) fn expect_nothing_left(&self) {
+        eventually("nothing is left in the cluster", || {
+            let left = self.leftovers();
+            if left.is_empty() { Ok(()) } else { Err(left) }
+        });
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The end of the first process ends all others; its files can be removed then.
+        let _ = self.init.kill();
+        let _ = self.init.wait();
+        drop(self.sweeper.stdin.take());
+        let _ = self.sweeper.wait();
+    }
+}
+
+impl PodRoutes {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "routes",
+            Self::Vxlan => "vxlan",
+        }
+    }
+}
+
+impl ProxyMode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Iptables => "iptables",
+            Self::Nftables => "nftables",
+        }
+    }
+}
+
+/// Returns the directory of the cluster's programs.
+fn programs() -> PathBuf {
+    let directory = support::schema::repository().join("target/tools/cluster");
+    let is_built = directory.join("cluster-programs").is_file();
+    assert!(is_built, "{} is missing: make setup-kubernetes", directory.display());
+    directory
+}

@@ -1,0 +1,12 @@
+//! Tests with a Kubernetes cluster of their own, in namespaces: `make test-kubernetes`. Only root can start it.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failure fails the test"
+)]
+
+mod cluster;
+mod ends;
+mod measured;
+mod rights;

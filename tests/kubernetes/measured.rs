@@ -1,0 +1,43 @@
+//! Networks of a cluster are measured, and nothing of them is left.
+
+use crate::cluster::{Cluster, PodRoutes, ProxyMode};
+use serde_json::Value;
+use support::{hops, list};
+
+/// All networks of a cluster.
+const ALL: &str = "k8s:host,k8s:pod,k8s:service,k8s:nodeport,k8s:hairpin,k8s:pod-same-node,\
+                   k8s:service-same-node,k8s:host-same-node";
+
+fn measure_all(cluster: &Cluster) {
+    let short =
+        ["--network", ALL, "--workload", "tcp-rr,udp-rr", "--blocks", "1", "--duration", "200ms"];
+    let document = cluster.measure(&[&short[..], &["--out", "all"]].concat());
+    assert_eq!(list(&document, "failed"), [] as [Value; 0]);
+    for network in ALL.split(',') {
+        for workload in ["tcp-rr", "udp-rr"] {
+            let cell = list(&document, "cells").iter().find(|cell| {
+                cell["network"] == network
+                    && cell["workload"] == workload
+                    && cell["metric"] == "transactions"
+            });
+            let mean = cell.and_then(|cell| cell["mean"].as_f64());
+            assert!(mean.is_some_and(|mean| mean > 0.0), "{network} {workload}: {cell:?}");
+        }
+    }
+    let pod = ["client-0:eth0", "node-0:pod network", "server-0:eth0"];
+    assert_eq!(hops(&document, "k8s:pod"), pod);
+    assert_eq!(hops(&document, "k8s:host"), ["client-0:eth0", "server-0:eth0"]);
+    assert_eq!(hops(&document, "k8s:host-same-node"), ["client-0:lo"]);
+    assert_eq!(hops(&document, "k8s:service")[1], "node-0:service");
+    cluster.expect_nothing_left();
+}
+
+#[test]
+fn every_network_is_measured_over_routes_and_iptables() {
+    measure_all(&Cluster::start(PodRoutes::Direct, ProxyMode::Iptables));
+}
+
+#[test]
+fn every_network_is_measured_over_tunnels_and_nftables() {
+    measure_all(&Cluster::start(PodRoutes::Vxlan, ProxyMode::Nftables));
+}

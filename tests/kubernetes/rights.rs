@@ -1,0 +1,75 @@
+//! Users of a namespace: what they may not do is said before anything is made.
+
+use crate::cluster::{Cluster, PodRoutes, ProxyMode};
+use support::program::binary;
+
+/// Returns the Role that `tare kubernetes rbac` prints, bound to the certificate's user.
+fn role(cluster: &Cluster) -> String {
+    let output = cluster.command("admin", binary()).args(["kubernetes", "rbac"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let manifest = String::from_utf8(output.stdout).unwrap();
+    manifest.replace(
+        "- kind: ServiceAccount\n  name: tare\n  namespace: default\n",
+        "- {kind: User, name: user, apiGroup: rbac.authorization.k8s.io}\n",
+    )
+}
+
+#[test]
+fn the_printed_role_is_enough_and_each_of_its_verbs_is_needed() {
+    let cluster = Cluster::start(PodRoutes::Direct, ProxyMode::Iptables);
+    let role = role(&cluster);
+    let run = |directory: &str| {
+        let arguments = [
+            "run",
+            "--network",
+            "k8s:pod,k8s:service",
+            "--workload",
+            "tcp-rr",
+            "--blocks",
+            "1",
+            "--duration",
+            "200ms",
+            "--out",
+            directory,
+        ];
+        cluster.start_tare("user", &arguments).wait()
+    };
+    cluster.kubectl(&[
+        "label",
+        "namespace",
+        "default",
+        "pod-security.kubernetes.io/enforce=restricted",
+    ]);
+    cluster.apply(&role);
+    run("allowed").expect(0);
+    cluster.expect_nothing_left();
+    let rules =
+        role.lines().filter_map(|line| line.trim().strip_prefix("verbs: [")?.strip_suffix(']'));
+    let mut tried = 0;
+    for (at, verbs) in rules.enumerate() {
+        for verb in verbs.split(", ") {
+            let fewer: Vec<&str> = verbs.split(", ").filter(|one| *one != verb).collect();
+            let mut seen = 0;
+            let lacking: Vec<String> = role
+                .lines()
+                .map(|line| {
+                    let is_rule = line.trim().starts_with("verbs: [");
+                    let is_this = is_rule && seen == at;
+                    seen += usize::from(is_rule);
+                    if is_this {
+                        format!("  verbs: [{}]", fewer.join(", "))
+                    } else {
+                        line.to_owned()
+                    }
+                })
+                .collect();
+            cluster.apply(&lacking.join("\n"));
+            let verb = verb.trim_matches('"');
+            let outcome = run(&format!("without-{at}-{verb}"));
+            outcome.assert_error(1, &[&format!("may not {verb} "), "tare kubernetes rbac"]);
+            assert_eq!(cluster.leftovers(), "", "nothing is half made without {verb}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 10, "{tried}");
+}
