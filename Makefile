@@ -113,7 +113,8 @@ tools:
 
 # With an emulator for each of the two architectures that this machine is not.
 dist-tools: tools
-	@scripts/packages.sh dpkg-deb:dpkg rpmbuild:rpm tar:tar gzip:gzip xz:xz-utils git:git qemu-aarch64:qemu-user qemu-x86_64:qemu-user
+	@scripts/packages.sh dpkg-deb:dpkg rpmbuild:rpm tar:tar gzip:gzip xz:xz-utils git:git qemu-aarch64:qemu-user qemu-x86_64:qemu-user \
+		aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu x86_64-linux-gnu-gcc:gcc-x86-64-linux-gnu
 	@scripts/targets.sh x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 
 check-tools: tools

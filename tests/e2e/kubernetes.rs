@@ -2,6 +2,7 @@
 
 use support::ScratchDirectory;
 use support::program::Tare;
+use support::schema::repository;
 
 /// Returns a kubeconfig of a cluster at an address at which nothing listens.
 fn kubeconfig(scratch: &ScratchDirectory) -> String {
@@ -21,6 +22,18 @@ fn the_role_of_a_run_is_printed_for_a_namespace() {
     }
     let refused = tare.run(&["kubernetes", "rbac", "--namespace", "a\nkind: ClusterRole"]);
     refused.assert_error(2, &["invalid namespace"]);
+}
+
+#[test]
+fn the_job_of_the_package_has_the_printed_role_and_this_version() {
+    let scratch = ScratchDirectory::new();
+    let file = |name: &str| {
+        std::fs::read_to_string(repository().join("packaging/kubernetes").join(name)).unwrap()
+    };
+    let printed = Tare::in_directory(scratch.root()).run(&["kubernetes", "rbac"]).expect(0).text();
+    assert_eq!(file("role.yaml"), printed);
+    let image = format!("image: tare:{}\n", env!("CARGO_PKG_VERSION"));
+    assert!(file("job.yaml").contains(&image), "{image}");
 }
 
 #[test]

@@ -8,5 +8,6 @@
 
 mod cluster;
 mod ends;
+mod job;
 mod measured;
 mod rights;

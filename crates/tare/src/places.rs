@@ -69,6 +69,11 @@ impl Places {
             .all(|entry| self.docker.owns(&entry.network) || self.cluster.owns(&entry.network))
     }
 
+    /// Returns true if no process of a plan's networks runs on this machine.
+    pub(crate) fn need_no_lab(&self, plan: &Plan) -> bool {
+        plan.networks.iter().all(|entry| self.cluster.owns(&entry.network))
+    }
+
     /// Removes what this process has made in all places and not yet removed.
     ///
     /// # Errors

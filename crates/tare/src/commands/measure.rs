@@ -60,7 +60,7 @@ pub(crate) fn measure_plan(plan: Plan, job: &MeasureOptions) -> anyhow::Result<C
     }
     check_workloads(&plan, &job.workloads)?;
     job.places.prepare(&plan).map_err(with_remedy)?;
-    let (sandbox, limits) = enter_sandbox(job.modules)?;
+    let (sandbox, limits) = enter_lab(&plan, job)?;
     if !prepare(&plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
@@ -119,7 +119,7 @@ pub(crate) fn measure_rest(
     let plan = &journal.run.plan;
     let (presence, _) = check_host(plan, job.care)?;
     job.places.prepare(plan).map_err(with_remedy)?;
-    let (sandbox, limits) = enter_sandbox(job.modules)?;
+    let (sandbox, limits) = enter_lab(plan, job)?;
     if !prepare(plan, job, &stop.flag())? {
         return Ok(CommandExit::Interrupted);
     }
@@ -193,7 +193,8 @@ fn prepare(plan: &Plan, job: &MeasureOptions, stop: &AtomicBool) -> anyhow::Resu
 
 /// Environment of the runner.
 struct RunContext {
-    sandbox: Arc<Sandbox>,
+    /// The lab, unless no network of the plan is in it.
+    sandbox: Option<Arc<Sandbox>>,
     stop: StopRequest,
     presence: RunPresence,
     display: ProgressDisplay,
@@ -219,6 +220,18 @@ pub(crate) fn check_host(
         output::print_status(&format!("tare: warning: {finding}"));
     }
     Ok((presence, findings))
+}
+
+/// Enters the lab, unless the plan's networks need none: a pod that weighs its own cluster may not make namespaces.
+fn enter_lab(
+    plan: &Plan,
+    job: &MeasureOptions,
+) -> anyhow::Result<(Option<Arc<Sandbox>>, Option<RunCgroup>)> {
+    if job.places.need_no_lab(plan) {
+        return Ok((None, None));
+    }
+    let (sandbox, limits) = enter_sandbox(job.modules)?;
+    Ok((Some(sandbox), limits))
 }
 
 /// Enters the lab, with resource limits if they can be set; otherwise `tare doctor` reports the reason.
@@ -247,7 +260,7 @@ fn measure(
     mut stage: RunContext,
     job: &MeasureOptions,
 ) -> anyhow::Result<CommandExit> {
-    let everything = build_catalogue_with(Some(stage.sandbox), job.modules, &job.places);
+    let everything = build_catalogue_with(stage.sandbox, job.modules, &job.places);
     let mut live = NetworkEnvironment::new(
         &everything.networks,
         &everything.workloads,
