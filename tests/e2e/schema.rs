@@ -113,15 +113,16 @@ fn a_network_and_a_workload_are_each_a_file_of_their_own() {
         [("networks", "crates/lab/src/networks"), ("workloads", "crates/traffic/src/workloads")]
     {
         let document = tare.run(&["list", listed, "--json"]).expect(0).json();
-        // Docker's networks are in a crate of their own.
-        let docker = |name: &str| name.starts_with("docker:") || name.starts_with("swarm:");
+        // The networks of other places are in crates of their own.
+        let elsewhere =
+            |name: &str| ["docker:", "swarm:", "k8s:"].iter().any(|place| name.starts_with(place));
         let names = list(&document, listed).iter().map(|row| text(row, "name"));
         // Several tests of a foreign tool share one file: iperf3-udp is in that of iperf3.
         let tool = |name: &str| {
             let name = name.split('-').next().unwrap_or(name);
             has_module(&schema::repository().join("crates/tools/src/adapters"), &source(name))
         };
-        for name in names.filter(|name| !docker(name)) {
+        for name in names.filter(|name| !elsewhere(name)) {
             let folder = schema::repository().join(directory);
             assert!(has_module(&folder, &source(name)) || tool(name), "{name} has no file");
         }

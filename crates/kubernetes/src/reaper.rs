@@ -79,7 +79,7 @@ pub fn run_reaper(arguments: impl IntoIterator<Item = OsString>) -> Result<(), E
         let Ok(line) = line else { break };
         match line.split(' ').collect::<Vec<_>>().as_slice() {
             ["watch", namespace, owner] => {
-                watched = Some((namespace.to_string(), owner.to_string()))
+                watched = Some((namespace.to_string(), owner.to_string()));
             }
             ["done"] => return Ok(()),
             _ => {}

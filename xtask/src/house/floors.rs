@@ -8,8 +8,8 @@ use std::fs;
 const FLOORS: &[&[&str]] = &[
     &["stats", "record", "secret", "confinement"],
     &["network"],
-    &["analysis", "dev", "sandbox"],
-    &["report", "lab", "docker", "traffic", "observe", "study"],
+    &["analysis", "dev", "netns-probe", "sandbox"],
+    &["report", "lab", "docker", "kubernetes", "traffic", "observe", "study"],
     &["agent", "probe", "swarm", "tools"],
     &["runner"],
     &["tare"],

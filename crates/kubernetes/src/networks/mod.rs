@@ -75,7 +75,7 @@ impl Network for ClusterNetwork {
             .cloned()
             .collect();
         let watch = PodWatch::start(&watched, self.definition.pod_network);
-        Ok(topology(raised, hops, watch, shape)?)
+        topology(raised, hops, watch, shape)
     }
 
     fn node_kind(&self) -> NodeKind {
