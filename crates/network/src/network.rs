@@ -122,6 +122,13 @@ pub trait Network: Send + Sync {
         AgentNamespaces::Lab
     }
 
+    /// Returns true if slices of a few milliseconds tell what the network carries. They do not if its traffic stands still
+    /// for longer than a slice, as it does where a stack in user space drops what TCP sends again after its timeout: most
+    /// of that time falls into the pauses, in which nothing counts.
+    fn can_be_woven(&self) -> bool {
+        true
+    }
+
     /// Returns the commands that build the same network by hand, as the lines of a shell script.
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String>;
 }

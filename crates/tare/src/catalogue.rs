@@ -142,7 +142,7 @@ impl Catalogue for BuildCatalogue {
     }
 
     fn can_be_woven(&self, network: &NetworkSpec) -> bool {
-        self.networks.find(network).is_ok()
+        self.networks.find(network).is_ok_and(|network| network.can_be_woven())
     }
 
     fn is_on_other_machines(&self, network: &NetworkSpec) -> bool {
@@ -183,5 +183,22 @@ impl Catalogue for BuildCatalogue {
             .find(workload)
             .and_then(|workload| workload.resolve(asked))
             .map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_through_a_stack_in_user_space_is_not_woven() {
+        let catalogue = build_catalogue(None, ModuleLoading::Never);
+        let is_woven = |name: &str| catalogue.can_be_woven(&name.parse().unwrap());
+        assert!(["host", "bridge", "vxlan"].iter().all(|name| is_woven(name)));
+        assert!(
+            !["pasta", "pasta/host", "slirp4netns", "rootlesskit+mtu=1500"]
+                .iter()
+                .any(|name| is_woven(name))
+        );
     }
 }

@@ -59,6 +59,10 @@ trait LabNetworkDefinition: Send + Sync + 'static {
     fn agent_namespaces(&self) -> AgentNamespaces {
         AgentNamespaces::Lab
     }
+    /// Returns whether slices of a few milliseconds tell what it carries.
+    fn can_be_woven(&self) -> bool {
+        true
+    }
     /// Returns whether its traffic between nodes can be read there.
     fn confidentiality(&self) -> Confidentiality {
         Confidentiality::Plain
@@ -212,6 +216,10 @@ impl Network for LabNetwork {
 
     fn agent_namespaces(&self) -> AgentNamespaces {
         self.recipe.agent_namespaces()
+    }
+
+    fn can_be_woven(&self) -> bool {
+        self.recipe.can_be_woven()
     }
 
     fn scheme(&self) -> Option<&'static str> {

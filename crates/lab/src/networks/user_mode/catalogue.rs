@@ -183,6 +183,11 @@ impl LabNetworkDefinition for UserModeNetwork {
         self.scheme
     }
 
+    // Behind pasta, TCP waits for its timeout most of the time: 20 ms slices say 9.6 Gbit/s, continuous traffic 1.3.
+    fn can_be_woven(&self) -> bool {
+        false
+    }
+
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
         let mut needs = veth_and_bridge_requirements();
         needs.push(Requirement::DeviceFile { path: "/dev/net/tun", module: "tun" });
