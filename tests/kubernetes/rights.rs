@@ -43,6 +43,10 @@ fn the_printed_role_is_enough_and_each_of_its_verbs_is_needed() {
     cluster.apply(&role);
     run("allowed").expect(0);
     cluster.expect_nothing_left();
+    let host = ["run", "--network", "k8s:host", "--workload", "tcp-rr", "--out", "host"];
+    let refused = cluster.start_tare("user", &host).wait();
+    refused.assert_error(1, &["k8s:host cannot run", "violates PodSecurity", "namespace"]);
+    assert_eq!(cluster.leftovers(), "");
     let rules =
         role.lines().filter_map(|line| line.trim().strip_prefix("verbs: [")?.strip_suffix(']'));
     let mut tried = 0;

@@ -9,6 +9,9 @@ const UNAUTHORIZED: u16 = 401;
 const FORBIDDEN: u16 = 403;
 const NOT_FOUND: u16 = 404;
 
+/// Words of the API where a pod does not meet the namespace's Pod Security Standard.
+const POD_SECURITY: &str = "violates PodSecurity";
+
 /// Returns whether the API reports that an object does not exist.
 pub(crate) fn is_not_found(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Api(status) if status.code == NOT_FOUND)
@@ -26,6 +29,9 @@ pub(crate) fn cluster_error(what: impl Into<String>, refusal: &Refusal) -> Error
             let why = one_line(&status.message);
             Error::new(what, why).with_remedy(match status.code {
                 UNAUTHORIZED => "log in to the cluster again: its credentials are not accepted",
+                FORBIDDEN if status.message.contains(POD_SECURITY) => {
+                    "use a namespace whose Pod Security Standard allows these pods, or other networks"
+                }
                 FORBIDDEN => "ask for a Role with this: `tare kubernetes rbac` prints it",
                 _ => "",
             })

@@ -2,11 +2,15 @@
 
 use crate::access::check_rights;
 use crate::cluster_client::ask_once;
-use crate::cluster_error::cluster_error;
+use crate::cluster_error::{cluster_error, is_forbidden};
+use crate::objects::{NodeChoice, PodNetwork, PodRequest, PodRole, pod_object};
 use crate::options::ClusterOptions;
 use crate::reaper::Reaper;
 use crate::run_id::RunId;
 use crate::session::ClusterSession;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::PostParams;
 use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tare_network::{Error, UnmetRequirement};
@@ -17,6 +21,7 @@ pub struct ClusterPlace {
     options: ClusterOptions,
     run: RunId,
     found: OnceLock<Result<ClusterDescription, UnmetRequirement>>,
+    admits_host_pods: OnceLock<Result<(), UnmetRequirement>>,
     reaper: OnceLock<Reaper>,
     session: Mutex<Option<Arc<ClusterSession>>>,
 }
@@ -29,6 +34,7 @@ impl ClusterPlace {
             options,
             run: RunId::fresh(),
             found: OnceLock::new(),
+            admits_host_pods: OnceLock::new(),
             reaper: OnceLock::new(),
             session: Mutex::default(),
         }
@@ -59,6 +65,37 @@ impl ClusterPlace {
         });
         answer
             .map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })?
+    }
+
+    /// Checks that the namespace admits pods in a node's network namespace. The API is asked once, without making one.
+    ///
+    /// # Errors
+    /// What forbids them, and the remedy.
+    pub(crate) fn check_host_pods(&self) -> Result<(), UnmetRequirement> {
+        self.admits_host_pods.get_or_init(|| self.try_host_pod()).clone()
+    }
+
+    fn try_host_pod(&self) -> Result<(), UnmetRequirement> {
+        let request = PodRequest {
+            network: "host",
+            role: PodRole::Server,
+            index: 0,
+            pod_network: PodNetwork::Host,
+            node: NodeChoice::Any,
+        };
+        let pod = pod_object(&self.run, None, &self.options, &request);
+        let tried = ask_once(&self.options, |client, address| async move {
+            let pods: Api<Pod> = Api::namespaced(client, &address.namespace);
+            let without_effect = PostParams { dry_run: true, ..PostParams::default() };
+            match pods.create(&without_effect, &pod).await {
+                Err(refusal) if is_forbidden(&refusal) => {
+                    Err(cluster_error("make a pod in a node's network namespace", &refusal))
+                }
+                // Other refusals are of the trial itself: some webhooks admit nothing without effect.
+                Ok(_) | Err(_) => Ok(()),
+            }
+        });
+        tried.map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
     }
 
     /// Starts the process that removes what a run leaves if it is killed. It must be called before the lab is entered.
@@ -93,12 +130,14 @@ impl ClusterPlace {
     /// # Errors
     /// Fails if something remains, and says how to remove it later.
     pub fn finish(&self) -> Result<(), Error> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let finished = session.map_or(Ok(()), |session| session.finish());
-        if finished.is_ok() {
-            self.reaper.get().into_iter().for_each(Reaper::release);
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        // What cannot be removed is tried again when the place is dropped, and then by the reaper.
+        if let Some(session) = session.as_ref() {
+            session.finish()?;
         }
-        finished
+        *session = None;
+        self.reaper.get().into_iter().for_each(Reaper::release);
+        Ok(())
     }
 }
 

@@ -54,7 +54,12 @@ impl Network for ClusterNetwork {
     }
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
-        self.place.describe().err().map(Requirement::Unmet).into_iter().collect()
+        let described = self.place.describe().map(drop);
+        let admitted = || match self.definition.pod_network {
+            PodNetwork::Host => self.place.check_host_pods(),
+            PodNetwork::Cluster => Ok(()),
+        };
+        described.and_then(|()| admitted()).err().map(Requirement::Unmet).into_iter().collect()
     }
 
     fn check_capacity(&self, shape: &Shape, _: &NetworkParameters) -> Result<(), Error> {
