@@ -90,11 +90,7 @@ impl Engine {
     fn initiated(script: &str, flags: &[&str]) -> EngineProcess {
         let files = ScratchDirectory::new();
         let group = cgroup_name(&files);
-        let sweeper = Command::new("/bin/sh")
-            .args(["-c", SWEEP, "sweeper", &group])
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("a shell");
+        let sweeper = start_sweeper(&group);
         let init = format!("set -eu\n{script}");
         let namespaces =
             ["--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -354,8 +350,17 @@ fn is_emulated() -> bool {
     fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("QEMU TCG CPU"))
 }
 
+/// Starts the process that removes the control groups of this name when its input ends, even with a test that is killed.
+pub fn start_sweeper(group: &str) -> Child {
+    Command::new("/bin/sh")
+        .args(["-c", SWEEP, "sweeper", group])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a shell")
+}
+
 /// Returns a unique name for control groups.
-fn cgroup_name(scratch: &ScratchDirectory) -> String {
+pub fn cgroup_name(scratch: &ScratchDirectory) -> String {
     let name = scratch.root().file_name().expect("it has a name");
     name.to_string_lossy().into_owned()
 }

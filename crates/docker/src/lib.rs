@@ -43,4 +43,3 @@ pub use leftovers::{Leftover, LeftoverKind};
 pub use networks::docker_networks;
 pub use options::DockerOptions;
 pub use place::EnginePlace;
-pub use tare_netns_probe::run_netns_probe;

@@ -22,6 +22,15 @@ pub(crate) fn is_forbidden(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Api(status) if status.code == FORBIDDEN)
 }
 
+/// Converts the answer to the deletion of an object: one that does not exist is deleted.
+pub(crate) fn deletion<T>(what: String, answer: Result<T, Refusal>) -> Result<(), Error> {
+    match answer {
+        Ok(_) => Ok(()),
+        Err(refusal) if is_not_found(&refusal) => Ok(()),
+        Err(refusal) => Err(cluster_error(what, &refusal)),
+    }
+}
+
 /// Builds an error of tare's: the operation, the API's own words, the remedy.
 pub(crate) fn cluster_error(what: impl Into<String>, refusal: &Refusal) -> Error {
     match refusal {

@@ -1,7 +1,7 @@
 //! Pods and service of one network, which stay for all blocks of a run.
 
 use crate::cluster_client::ClusterClient;
-use crate::cluster_error::{cluster_error, is_not_found};
+use crate::cluster_error::{cluster_error, deletion};
 use crate::objects::{
     NodeChoice, PodNetwork, PodRequest, PodRole, PublishedPort, ServiceKind, pod_object,
     service_object, service_ports,
@@ -213,11 +213,9 @@ impl Deployment {
 
 async fn delete_service(client: &ClusterClient, name: &str) -> Result<(), Error> {
     let services: Api<Service> = Api::namespaced(client.client(), client.namespace());
-    match services.delete(name, &DeleteParams::default()).await {
-        Ok(_) => Ok(()),
-        Err(refusal) if is_not_found(&refusal) => Ok(()),
-        Err(refusal) => Err(cluster_error(format!("delete the service {name}"), &refusal)),
-    }
+    let what = format!("delete the service {name}");
+    let answer = services.delete(name, &DeleteParams::default()).await;
+    deletion(what, answer)
 }
 
 /// Returns the cluster's address of a service, of a family.

@@ -1,7 +1,7 @@
 //! Pods that are made and waited for: all at once, by one watch.
 
 use crate::cluster_client::ClusterClient;
-use crate::cluster_error::{cluster_error, is_not_found};
+use crate::cluster_error::{cluster_error, deletion, is_not_found};
 use crate::pod_state;
 use futures_util::{StreamExt as _, TryStreamExt as _, pin_mut, stream};
 use k8s_openapi::api::core::v1::Pod;
@@ -123,11 +123,8 @@ fn all_running(known: &BTreeMap<String, Pod>, names: &[String]) -> Result<Option
 /// Deletes pods, and waits until they are gone.
 pub(crate) async fn delete_pods(pods: &Api<Pod>, names: &[String]) -> Result<(), Error> {
     let deleting = stream::iter(names).map(|name| async move {
-        match pods.delete(name, &DeleteParams::default().grace_period(0)).await {
-            Ok(_) => Ok(()),
-            Err(refusal) if is_not_found(&refusal) => Ok(()),
-            Err(refusal) => Err(cluster_error(format!("delete the pod {name}"), &refusal)),
-        }
+        let answer = pods.delete(name, &DeleteParams::default().grace_period(0)).await;
+        deletion(format!("delete the pod {name}"), answer)
     });
     deleting.buffer_unordered(PARALLEL_REQUESTS).try_collect::<Vec<()>>().await?;
     let deadline = Instant::now() + scaled_timeout(REMOVAL_TIMEOUT);

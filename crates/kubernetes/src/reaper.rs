@@ -6,7 +6,7 @@
 //! started before the lab is entered, since what is started later ends with the lab.
 
 use crate::cluster_client::ask_once;
-use crate::cluster_error::{cluster_error, is_not_found};
+use crate::cluster_error::deletion;
 use crate::options::ClusterOptions;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -94,13 +94,8 @@ fn delete_owner(options: ClusterOptions, namespace: &str, owner: &str) -> Result
     for _ in 0..ATTEMPTS {
         result = ask_once(&options, |client, address| async move {
             let owners: Api<ConfigMap> = Api::namespaced(client, &address.namespace);
-            match owners.delete(owner, &DeleteParams::background()).await {
-                Ok(_) => Ok(()),
-                Err(refusal) if is_not_found(&refusal) => Ok(()),
-                Err(refusal) => {
-                    Err(cluster_error(format!("delete the ConfigMap {owner}"), &refusal))
-                }
-            }
+            let answer = owners.delete(owner, &DeleteParams::background()).await;
+            deletion(format!("delete the ConfigMap {owner}"), answer)
         });
         if result.is_ok() {
             break;

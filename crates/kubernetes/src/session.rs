@@ -1,12 +1,13 @@
 //! Session of a run in a cluster: the owner of everything, the pair of nodes, and the deployment of each network.
 
 use crate::cluster_client::ClusterClient;
-use crate::cluster_error::{cluster_error, is_not_found};
+use crate::cluster_error::{cluster_error, deletion};
 use crate::deployment::{Deployment, DeploymentRequest, RunScope};
 use crate::objects::{NodeChoice, owner_object};
 use crate::options::ClusterOptions;
 use crate::reaper::Reaper;
 use crate::run_id::RunId;
+use crate::running_pod::RunningPod;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Api;
@@ -94,8 +95,7 @@ impl ClusterSession {
     /// Remembers the nodes that the scheduler chose.
     fn learn_nodes(&self, made: &Deployment, wanted: &DeploymentRequest<'_>) {
         let mut nodes = self.nodes();
-        let node =
-            |pods: &[Arc<crate::running_pod::RunningPod>]| pods.first().map(|pod| pod.node.clone());
+        let node = |pods: &[Arc<RunningPod>]| pods.first().map(|pod| pod.node.clone());
         if nodes.server.is_none() {
             nodes.server = node(&made.servers);
         }
@@ -119,18 +119,14 @@ impl ClusterSession {
         let RunScope { client, run, .. } = &self.scope;
         let owners: Api<ConfigMap> = Api::namespaced(client.client(), client.namespace());
         // Whatever is left is removed by the cluster with its owner.
-        let owner = match client.wait(owners.delete(&run.owner_name(), &DeleteParams::background()))
-        {
-            Ok(_) => Ok(()),
-            Err(refusal) if is_not_found(&refusal) => Ok(()),
-            Err(refusal) => {
-                let what = format!("delete the ConfigMap {}", run.owner_name());
-                Err(cluster_error(what, &refusal).with_remedy(format!(
-                    "run `kubectl delete configmap {}`: it owns everything that is left",
-                    run.owner_name()
-                )))
-            }
-        };
+        let name = run.owner_name();
+        let what = format!("delete the ConfigMap {name}");
+        let answer = client.wait(owners.delete(&name, &DeleteParams::background()));
+        let owner = deletion(what, answer).map_err(|error| {
+            error.with_remedy(format!(
+                "run `kubectl delete configmap {name}`: it owns everything that is left"
+            ))
+        });
         removed.into_iter().collect::<Result<(), Error>>().and(owner)
     }
 }

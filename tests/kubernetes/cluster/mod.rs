@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use support::engine::{cgroup_name, start_sweeper};
 use support::program::{RunningProgram, User, binary, tied_command};
 use support::{ScratchDirectory, eventually};
 
@@ -30,17 +31,6 @@ pub(crate) enum ProxyMode {
     /// Rules of nftables.
     Nftables,
 }
-
-/// Control groups of a cluster, which are removed when the test has ended.
-const SWEEP: &str = r#"
-read -r _
-for attempt in $(seq 100); do
-    find /sys/fs/cgroup -depth -type d -path "*/$1/*" -exec rmdir {} + 2>/dev/null
-    find /sys/fs/cgroup -depth -type d -path "*/$1" -exec rmdir {} + 2>/dev/null
-    [ -n "$(find /sys/fs/cgroup -type d -path "*/$1" 2>/dev/null)" ] || exit 0
-    sleep 0.1
-done
-"#;
 
 /// Cluster with two nodes. Dropping it ends it, and removes its files.
 pub(crate) struct Cluster {
@@ -63,12 +53,8 @@ impl Cluster {
         let programs = programs();
         image::write_pause_image(&programs.join("pause"), &images.join("pause.tar"));
         image::write_program_image(&files, &images.join("tare.tar"));
-        let group = files.root().file_name().expect("it has a name").to_string_lossy().into_owned();
-        let sweeper = Command::new("/bin/sh")
-            .args(["-c", SWEEP, "sweeper", &group])
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("a shell");
+        let group = cgroup_name(&files);
+        let sweeper = start_sweeper(&group);
         let script = format!("set -eu\n{}", INIT.replace("\nkeys\n", KEYS));
         let namespaces = [
             "--net",
