@@ -15,4 +15,5 @@ mod docker_ends;
 mod docker_tls;
 mod docker_woven;
 mod podman;
+mod podman_rootless;
 mod swarm;

@@ -5,8 +5,9 @@ use crate::docker_ends::endless;
 use rustix::process::Signal;
 use support::counts::total;
 use support::engine::Engine;
+use support::program::Tare;
 use support::shared::SharedResource as _;
-use support::{eventually, hops, list, text};
+use support::{eventually, hops, list, short_run, text};
 
 /// Lists everything that a run could leave on the service and its machine, without the tables and chains that Podman's own
 /// network backend keeps.
@@ -79,6 +80,52 @@ fn networks_take_the_path_that_podman_gives_them() {
         let version = engine.docker(&["version", "--format", "{{.Server.Version}}"]);
         assert_eq!(text(of, "version"), version);
     }
+}
+
+#[test]
+fn networks_of_podmans_own_place_take_the_path_that_it_gives_them() {
+    let engine = Engine::podman();
+    hold_default_bridge(&engine);
+    engine.docker(&["network", "create", "of-mine"]);
+    let before = inventory(&engine);
+    let tare =
+        Tare::in_directory(engine.scratch().root()).with_variable("CONTAINER_HOST", &engine.host());
+    let cases = [
+        ("podman:host", &["client-0:lo"][..]),
+        ("podman:bridge", &["client-0:eth0", "node-0:podman0", "server-0:eth0"]),
+        ("podman:user-bridge", &["client-0:eth0", "node-0:podman2", "server-0:eth0"]),
+        ("podman:published", &["node-0:nat/podman", "node-0:podman0", "server-0:eth0"]),
+        ("podman:container", &["client-0:lo"]),
+        ("podman:pod", &["client-0:lo"]),
+        ("podman:macvlan", &["client-0:eth0", "node-0:eth0", "server-0:eth0"]),
+        ("podman:slirp4netns", &["node-0:slirp4netns", "server-0:tap0"]),
+        ("podman:NETWORK=of-mine", &["client-0:eth0", "node-0:podman1", "server-0:eth0"]),
+    ];
+    let names = cases.map(|(network, _)| network).join(",");
+    let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+    let document = tare.run(&short_run(&asked)).expect(0).json();
+    for (network, path) in cases {
+        // Netfilter is on the path where the machine's kernel passes bridged packets to it.
+        let mut hops = hops(&document, network);
+        hops.retain(|hop| !hop.contains("conntrack") && !hop.contains("filter/"));
+        assert_eq!(hops, path, "{network}");
+    }
+    assert_eq!(inventory(&engine), before);
+    let components = &list(&document["environment"], "engines")[0]["components"];
+    assert_eq!(text(components, "network backend"), "netavark");
+    let listed = tare.run(&["list", "networks", "--json"]).expect(0).json();
+    let pasta = list(&listed, "networks").iter().find(|one| one["name"] == "podman:pasta");
+    let why = text(pasta.expect("it is listed"), "reason");
+    assert!(why.contains("only without root"), "{why}");
+}
+
+#[test]
+fn a_docker_engine_is_not_taken_for_podman() {
+    let engine = Engine::shared();
+    let tare =
+        Tare::in_directory(engine.scratch().root()).with_variable("CONTAINER_HOST", &engine.host());
+    let refused = tare.run(&short_run(&["--network", "podman:bridge", "--blocks", "1"])).expect(1);
+    assert!(refused.stderr.contains("is not Podman: set CONTAINER_HOST"), "{}", refused.stderr);
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub mod machine;
 pub mod program;
 pub mod pseudo_terminal;
 pub mod relayed_network;
+pub mod rootless;
 pub mod schema;
 pub mod shared;
 pub mod swarm;

@@ -7,7 +7,9 @@
 pub(crate) mod client_environment;
 
 use crate::address::{EngineAddress, EngineAddressError};
+use crate::product::EngineProduct;
 use client_environment::{ClientEnvironment, is_default_context};
+use rustix::fs::{Access, access};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -58,6 +60,35 @@ impl EngineAddress {
                 let podman = client.podman_sockets().into_iter().find(|path| exists(path));
                 Ok(podman.map_or(default, Self::Unix))
             }
+        }
+    }
+
+    /// Returns the address of Podman's service: CONTAINER_HOST, else the first of the user's socket and the machine's that
+    /// this user may use, else a DOCKER_HOST with the name of such a socket. Returns `None` if none of them is there.
+    ///
+    /// # Errors
+    /// Fails if a variable cannot be parsed or names a protocol that tare does not speak to Podman.
+    pub(crate) fn of_podman() -> Result<Option<Self>, EngineAddressError> {
+        let may_use = |path: &Path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok();
+        Self::podman_from_client(&ClientEnvironment::from_process(), may_use)
+    }
+
+    fn podman_from_client(
+        client: &ClientEnvironment,
+        may_use: impl Fn(&Path) -> bool,
+    ) -> Result<Option<Self>, EngineAddressError> {
+        if let Some(host) = client.podman_host() {
+            return address_of_podman(host).map(Some);
+        }
+        let socket = client.podman_sockets().into_iter().find(|path| may_use(path));
+        match (socket, client.host()) {
+            (Some(socket), _) => Ok(Some(Self::Unix(socket))),
+            (None, Some(_)) => {
+                let address = Self::from_default_context(client)?;
+                let is_podman = EngineProduct::of_address(&address) == EngineProduct::Podman;
+                Ok(is_podman.then_some(address))
+            }
+            (None, None) => Ok(None),
         }
     }
 
@@ -198,6 +229,27 @@ mod tests {
         let by_ssh = ("CONTAINER_HOST", "ssh://me@far/run/podman/podman.sock");
         let error = address(&[by_ssh], &[]).unwrap_err();
         assert!(error.reason.contains("CONTAINER_HOST") && error.remedy.contains("ssh -L"));
+    }
+
+    #[test]
+    fn podmans_own_place_is_podmans_socket_beside_docker() {
+        const USER: &str = "/run/user/1000/podman/podman.sock";
+        let address = |variables: &[(&'static str, &str)], usable: &[&str]| {
+            let client = variables.iter().map(|&(name, value)| (name, value.into())).collect();
+            let found = EngineAddress::podman_from_client(&client, |path| {
+                usable.iter().any(|one| path == *one)
+            });
+            found.unwrap()
+        };
+        let unix = |path: &str| Some(EngineAddress::Unix(path.into()));
+        let user = ("XDG_RUNTIME_DIR", "/run/user/1000");
+        let named = ("CONTAINER_HOST", "unix:///named.sock");
+        let docker = ("DOCKER_HOST", "unix:///run/docker.sock");
+        assert_eq!(address(&[user, named, docker], &[USER]), unix("/named.sock"));
+        assert_eq!(address(&[user, docker], &[USER]), unix(USER));
+        assert_eq!(address(&[user, docker], &[]), None, "tare starts the service");
+        let podman = ("DOCKER_HOST", "unix:///tmp/podman.sock");
+        assert_eq!(address(&[user, podman], &[]), unix("/tmp/podman.sock"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Description of a Docker Engine for the journal.
 
-use crate::engine_session::EngineProduct;
 use crate::place::{EngineInfo, EnginePlace};
+use crate::podman::properties::PodmanProperties;
+use crate::product::EngineProduct;
 use bollard::models::LocalNodeState;
 use std::collections::BTreeMap;
 use tare_record::EngineDescription;
@@ -44,7 +45,8 @@ impl EnginePlace {
 }
 
 fn engine_description(address: String, known: &EngineInfo) -> EngineDescription {
-    let EngineInfo { info, version, .. } = known;
+    let EngineInfo { info, version, podman, .. } = known;
+    let own = podman.iter().flat_map(PodmanProperties::components);
     let components = version.components.iter().flatten();
     let cgroups = [
         info.cgroup_driver.as_ref().map(ToString::to_string),
@@ -53,6 +55,9 @@ fn engine_description(address: String, known: &EngineInfo) -> EngineDescription 
     let plugins = info.plugins.as_ref().and_then(|plugins| plugins.network.clone());
     let swarm = info.swarm.as_ref().and_then(|swarm| swarm.local_node_state);
     let product = EngineProduct::from_version(version);
+    // Docker states it among the security options, Podman does not.
+    let rootless = podman.as_ref().filter(|podman| podman.rootless);
+    let rootless = rootless.map(|_| "name=rootless".to_owned());
     EngineDescription {
         address,
         product: (product != EngineProduct::Docker).then(|| product.to_string()),
@@ -66,13 +71,14 @@ fn engine_description(address: String, known: &EngineInfo) -> EngineDescription 
             .map(|one| {
                 (one.name.clone(), one.version.lines().next().unwrap_or_default().to_owned())
             })
+            .chain(own)
             .collect::<BTreeMap<_, _>>(),
         storage: info.driver.clone(),
         cgroups: cgroups
             .into_iter()
             .flatten()
             .reduce(|driver, version| format!("{driver}, {version}")),
-        security: info.security_options.clone().unwrap_or_default(),
+        security: info.security_options.iter().flatten().cloned().chain(rootless).collect(),
         drivers: plugins.unwrap_or_default(),
         swarm: swarm
             .filter(|state| !matches!(state, LocalNodeState::INACTIVE | LocalNodeState::EMPTY))

@@ -87,6 +87,11 @@ impl Engine {
         })
     }
 
+    /// Returns the address of the engine.
+    pub(crate) fn address(&self) -> &EngineAddress {
+        &self.address
+    }
+
     /// Returns the library's own handle.
     pub fn docker(&self) -> &Docker {
         &self.docker

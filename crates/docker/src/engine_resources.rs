@@ -1,16 +1,19 @@
 //! Resources that a network makes on an engine when it is raised, and removes when it is dropped.
 
 pub(crate) mod confinement;
+mod pods;
 
 use crate::container_handle::ContainerHandle;
 use crate::engine::Engine;
-use crate::engine_session::{EngineProduct, EngineSession, RunContainer};
+use crate::engine_session::{EngineSession, RunContainer};
 use crate::error::is_attach_timeout;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::image::{self, PROGRAM};
 use crate::label::RunId;
-use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network};
+use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network, remove_pod};
 use crate::options::DockerOptions;
+use crate::podman::properties::PodmanProperties;
+use crate::product::EngineProduct;
 use bollard::errors::Error as Refusal;
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest, PortBinding,
@@ -34,6 +37,8 @@ pub enum AttachTo {
     Host,
     /// Another container's network namespace.
     Container(String),
+    /// A pod of Podman, by its name.
+    Pod(String),
     /// No network: the container has only a loopback device.
     Loopback,
 }
@@ -44,6 +49,8 @@ impl AttachTo {
             Self::Network(name) => name.clone(),
             Self::Host => "host".to_owned(),
             Self::Container(id) => format!("container:{id}"),
+            // The pod has a network namespace.
+            Self::Pod(_) => String::new(),
             Self::Loopback => "none".to_owned(),
         }
     }
@@ -96,6 +103,7 @@ pub struct EngineResources {
 struct CreatedObjects {
     containers: Vec<String>,
     networks: Vec<String>,
+    pods: Vec<String>,
     /// Connections by which the containers notice that this process has ended.
     inputs: Vec<crate::exec::ExecInput>,
     undo: Vec<UndoAction>,
@@ -126,7 +134,20 @@ impl EngineResources {
 
     /// Returns the product that the engine is.
     pub(crate) fn product(&self) -> EngineProduct {
-        self.session.product
+        match self.session.podman {
+            Some(_) => EngineProduct::Podman,
+            None => EngineProduct::Docker,
+        }
+    }
+
+    /// Returns the image of the containers.
+    pub(crate) fn image(&self) -> &str {
+        &self.session.image
+    }
+
+    /// Returns what Podman's own API states. Returns `None` if the engine is not Podman.
+    pub(crate) fn podman(&self) -> Option<&PodmanProperties> {
+        self.session.podman.as_ref()
     }
 
     /// Returns the options of the user.
@@ -205,9 +226,15 @@ impl EngineResources {
 
     async fn try_start_container(&self, spec: &ContainerSpec) -> Result<ContainerHandle, Refusal> {
         let docker = self.engine().docker();
-        let options =
-            CreateContainerOptionsBuilder::default().name(&self.unique_name(&spec.name)).build();
-        let id = docker.create_container(Some(options), self.create_request(spec)).await?.id;
+        let name = self.unique_name(&spec.name);
+        let request = self.create_request(spec);
+        let id = match &spec.attach_to {
+            AttachTo::Pod(pod) => self.create_in_pod(request, &name, pod).await?,
+            _ => {
+                let options = CreateContainerOptionsBuilder::default().name(&name).build();
+                docker.create_container(Some(options), request).await?.id
+            }
+        };
         self.with_created(|all| all.containers.push(id.clone()));
         if let Some(program) = &self.session.program {
             image::upload_program(docker, &id, program).await?;
@@ -293,7 +320,7 @@ impl EngineResources {
 
 impl Drop for EngineResources {
     fn drop(&mut self) {
-        let CreatedObjects { containers, networks, inputs: tied, undo } =
+        let CreatedObjects { containers, networks, pods, inputs: tied, undo } =
             self.with_created(std::mem::take);
         for undo in undo.into_iter().rev() {
             undo();
@@ -302,6 +329,9 @@ impl Drop for EngineResources {
         // Objects that cannot be removed now are tried once more at the end of the run, which then reports a failure.
         let _ =
             engine.wait(remove_containers(engine.docker(), containers.iter().map(String::as_str)));
+        for pod in pods {
+            let _ = engine.wait(remove_pod(engine.address(), &pod));
+        }
         for network in networks {
             let _ = engine.wait(remove_network(engine.docker(), &network));
         }

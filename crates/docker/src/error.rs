@@ -1,6 +1,7 @@
 //! Errors of the engine or of the connection to it, each on one line and with a remedy.
 
 use crate::address::EngineAddress;
+use crate::product::EngineProduct;
 use bollard::errors::Error as Refusal;
 use std::error::Error as _;
 use std::io::ErrorKind;
@@ -77,10 +78,11 @@ pub(crate) fn engine_missing(refusal: &Refusal, address: &EngineAddress) -> Unme
         Some(kind) => unreachable_engine(kind, refusal, address),
         None => UnmetRequirement {
             reason: format!(
-                "the Docker Engine at {address} refused the request: {}",
+                "the {} at {address} refused the request: {}",
+                EngineProduct::of_address(address),
                 error_message(refusal)
             ),
-            remedy: "see the log of dockerd".to_owned(),
+            remedy: "see the engine's log".to_owned(),
         },
     }
 }
@@ -108,6 +110,38 @@ fn io_error_kind(refusal: &Refusal) -> Option<ErrorKind> {
 }
 
 fn unreachable_engine(
+    kind: ErrorKind,
+    refusal: &Refusal,
+    address: &EngineAddress,
+) -> UnmetRequirement {
+    match EngineProduct::of_address(address) {
+        EngineProduct::Docker => unreachable_docker(kind, refusal, address),
+        EngineProduct::Podman => unreachable_podman(kind, refusal, address),
+    }
+}
+
+fn unreachable_podman(
+    kind: ErrorKind,
+    refusal: &Refusal,
+    address: &EngineAddress,
+) -> UnmetRequirement {
+    let why = match kind {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => "it is not running".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::TimedOut => "it does not answer in time".to_owned(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            "it closed the connection".to_owned()
+        }
+        _ => error_message(refusal),
+    };
+    UnmetRequirement {
+        reason: format!("cannot reach Podman's service at {address}: {why}"),
+        remedy: "run `systemctl --user start podman.socket` (`sudo systemctl start podman.socket` for root's), or set CONTAINER_HOST"
+            .to_owned(),
+    }
+}
+
+fn unreachable_docker(
     kind: ErrorKind,
     refusal: &Refusal,
     address: &EngineAddress,

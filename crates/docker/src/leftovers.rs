@@ -1,6 +1,9 @@
 //! Objects that runs made on an engine: they are found by their labels and names, and removed.
 
 pub(crate) mod host;
+mod pods;
+
+pub(crate) use pods::remove_pod;
 
 use crate::engine::Engine;
 use crate::error::{has_dependents, is_conflict, is_not_found, is_not_manager, is_unreadable};
@@ -33,6 +36,8 @@ const POLL_COUNT: u32 = 400;
 pub enum LeftoverKind {
     /// A service of a Swarm; its tasks go with it.
     Service,
+    /// A pod of Podman; its containers go with it.
+    Pod,
     /// A container; the engine also removes its anonymous volumes.
     Container,
     /// A network, removed once no container is attached to it.
@@ -53,6 +58,7 @@ impl fmt::Display for LeftoverKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Service => "service",
+            Self::Pod => "pod",
             Self::Container => "container",
             Self::Network => "network",
             Self::Secret => "secret",
@@ -122,7 +128,12 @@ pub fn remove_run(engine: &Engine, run: &RunId) -> Result<(), Error> {
 }
 
 fn find(engine: &Engine, label: String) -> Result<Vec<Leftover>, Error> {
-    engine.request("list tare's objects in Docker", list(engine.docker(), label))
+    const WHAT: &str = "list tare's objects in Docker";
+    let mut found = engine.request(WHAT, list(engine.docker(), label.clone()))?;
+    let pods = engine.wait(pods::list(engine.address(), &label));
+    found.extend(pods.map_err(|refusal| Error::new(WHAT, refusal.into_reason()))?);
+    found.sort_by_key(|one| one.kind);
+    Ok(found)
 }
 
 async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> {
@@ -151,7 +162,6 @@ async fn list(docker: &Docker, label: String) -> Result<Vec<Leftover>, Refusal> 
         found.extend(tags.filter_map(own));
     }
     found.extend(swarm.into_iter().flatten());
-    found.sort_by_key(|one| one.kind);
     Ok(found)
 }
 
@@ -247,6 +257,11 @@ pub(crate) fn remove(engine: &Engine, things: &[Leftover]) -> Result<(), Error> 
     };
     for service in ids(LeftoverKind::Service) {
         engine.request(format!("remove the service {service}"), remove_service(docker, service))?;
+    }
+    for pod in ids(LeftoverKind::Pod) {
+        let removed = engine.wait(remove_pod(engine.address(), pod));
+        let what = || format!("remove the pod {pod}");
+        removed.map_err(|refusal| Error::new(what(), refusal.into_reason()))?;
     }
     engine.request("remove containers", remove_containers(docker, ids(LeftoverKind::Container)))?;
     for network in ids(LeftoverKind::Network) {

@@ -1,22 +1,30 @@
-//! Docker Engine as a place: its description before a run, and the resources that a run has on it.
+//! Docker Engine or Podman as a place: its description before a run, and the resources that a run has on it.
 
 use crate::address::{EngineAddress, EngineAddressError};
 use crate::engine::{Engine, ask_once};
 use crate::engine_resources::confinement::ContainerLimits;
-use crate::engine_session::{EngineProduct, EngineSession};
+use crate::engine_session::EngineSession;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::image;
 use crate::label::RunId;
 use crate::leftovers;
 use crate::options::DockerOptions;
+use crate::podman::properties::PodmanProperties;
+use crate::podman::service::PodmanService;
+use crate::product::EngineProduct;
 use crate::requirement::EngineRequirement;
 use bollard::models::{LocalNodeState, SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tare_network::{Error, Requirement, UnmetRequirement};
 
-/// Docker Engine, which may be absent.
+/// Docker Engine or Podman, which may be absent.
 pub struct EnginePlace {
+    product: EngineProduct,
     address: Result<EngineAddress, EngineAddressError>,
+    /// Podman's service, if it is this process that has to start it.
+    own_service: Option<PodmanService>,
+    /// What that service will state.
+    expected: OnceLock<PodmanProperties>,
     options: DockerOptions,
     run_id: RunId,
     info: OnceLock<Result<EngineInfo, UnmetRequirement>>,
@@ -34,6 +42,8 @@ pub(crate) struct EngineInfo {
     pub(crate) version: SystemVersion,
     /// Names of its networks.
     pub(crate) networks: Vec<String>,
+    /// What Podman's own API states. `None` if the engine is not Podman.
+    pub(crate) podman: Option<PodmanProperties>,
 }
 
 impl EnginePlace {
@@ -51,6 +61,29 @@ impl EnginePlace {
         place
     }
 
+    /// Creates a place from Podman's service: the one of CONTAINER_HOST, of the user's or of the machine's socket,
+    /// else one that this process starts when it needs it. No request is sent yet.
+    #[must_use]
+    pub fn podman(settings: DockerOptions) -> Self {
+        let (address, own_service) = match EngineAddress::of_podman() {
+            Ok(Some(address)) => (Ok(address), None),
+            Err(error) => (Err(error), None),
+            Ok(None) => match PodmanService::find() {
+                Some(service) => (Ok(service.address()), Some(service)),
+                None => (Err(no_podman()), None),
+            },
+        };
+        Self::new(EngineProduct::Podman, address, own_service, settings)
+    }
+
+    /// Starts Podman's service, if this process has to. It must be started before the lab is entered.
+    ///
+    /// # Errors
+    /// The service does not start.
+    pub fn prepare(&self) -> Result<(), UnmetRequirement> {
+        self.own_service.as_ref().map_or(Ok(()), PodmanService::start)
+    }
+
     /// Returns the clients' engine. Returns `None` if it is the servers' engine.
     pub(crate) fn clients_engine(&self) -> Option<&Self> {
         self.clients_engine.as_deref()
@@ -62,15 +95,26 @@ impl EnginePlace {
         address: Result<EngineAddress, EngineAddressError>,
         settings: DockerOptions,
     ) -> Self {
-        let (known, live, lent) = (OnceLock::new(), Mutex::default(), OnceLock::new());
+        Self::new(EngineProduct::Docker, address, None, settings)
+    }
+
+    fn new(
+        product: EngineProduct,
+        address: Result<EngineAddress, EngineAddressError>,
+        own_service: Option<PodmanService>,
+        options: DockerOptions,
+    ) -> Self {
         Self {
+            product,
             address,
-            options: settings,
+            own_service,
+            expected: OnceLock::new(),
+            options,
             run_id: RunId::fresh(),
-            info: known,
-            session: live,
+            info: OnceLock::new(),
+            session: Mutex::default(),
             clients_engine: None,
-            host_tools: lent,
+            host_tools: OnceLock::new(),
         }
     }
 
@@ -83,6 +127,19 @@ impl EnginePlace {
     /// Returns the options of the user.
     pub fn options(&self) -> &DockerOptions {
         &self.options
+    }
+
+    /// Returns true if this user's Podman has stored nothing yet, and no service of it runs.
+    #[must_use]
+    pub fn is_untouched_podman(&self) -> bool {
+        self.own_service.as_ref().is_some_and(|service| !service.has_storage())
+    }
+
+    /// Returns the address of the engine, which answers there once the place is prepared. Returns `None` if none can be
+    /// named.
+    #[must_use]
+    pub fn engine_address(&self) -> Option<&EngineAddress> {
+        self.address.as_ref().ok()
     }
 
     /// Returns the engine's address. Fails if it cannot be parsed.
@@ -101,6 +158,9 @@ impl EnginePlace {
     /// Returns whether the engine's containers run on this kernel. An engine behind a local socket can be in a virtual
     /// machine.
     pub(crate) fn shares_kernel(&self) -> bool {
+        if self.own_service.is_some() {
+            return true;
+        }
         let own = rustix::system::uname();
         let is_own = |kernel: String| own.release().to_str() == Ok(kernel.as_str());
         self.is_local()
@@ -131,15 +191,26 @@ impl EnginePlace {
     }
 
     fn query_info(&self) -> Result<EngineInfo, UnmetRequirement> {
-        ask_once(self.address()?, |docker| async move {
+        self.prepare()?;
+        let address = self.address()?;
+        let own_api = address.clone();
+        ask_once(address, |docker| async move {
+            let version = docker.version().await?;
+            let podman = match EngineProduct::from_version(&version) {
+                EngineProduct::Podman => Some(PodmanProperties::query(&own_api).await),
+                EngineProduct::Docker => None,
+            };
             let networks = docker.list_networks(None).await?;
             let networks = networks.into_iter().filter_map(|network| network.name).collect();
-            Ok(EngineInfo {
-                info: docker.info().await?,
-                version: docker.version().await?,
-                networks,
-            })
+            Ok(EngineInfo { info: docker.info().await?, version, networks, podman })
         })
+    }
+
+    /// Returns true if the containers' devices are in a network namespace of the user's, with a stack in user space between
+    /// them and the machine: Podman without root.
+    pub(crate) fn is_rootless_podman(&self) -> bool {
+        let known = || self.info().ok().and_then(|known| known.podman.as_ref());
+        self.expected_podman().or_else(known).is_some_and(|podman| podman.rootless)
     }
 
     /// Checks that there is an engine that can run tare's containers.
@@ -147,11 +218,27 @@ impl EnginePlace {
     /// # Errors
     /// What is missing, and its remedy.
     pub fn check_available(&self) -> Result<(), UnmetRequirement> {
-        self.check_can_run(self.info()?)
+        match self.expected_podman() {
+            Some(_) => check_own_program(),
+            None => self.check_can_run(self.info()?),
+        }
+    }
+
+    /// Returns the Podman whose service this process has still to start: it is started for a run, not for a list of
+    /// networks. Returns `None` for every other engine.
+    fn expected_podman(&self) -> Option<&PodmanProperties> {
+        let service = self.own_service.as_ref().filter(|service| !service.is_started())?;
+        Some(self.expected.get_or_init(|| service.expected_properties()))
     }
 
     /// Returns the requirement that this network still has. Returns `None` if it is met already.
     pub fn requirement(&self, want: EngineRequirement) -> Option<Requirement> {
+        if let Some(podman) = self.expected_podman() {
+            if let EngineRequirement::Kernel(module) = want {
+                return Some(Requirement::Kernel { module });
+            }
+            return podman.requirement(&want).map(Requirement::Unmet);
+        }
         let met = match (want, self.info()) {
             (_, Err(missing)) => Err(missing),
             // The kernel of another machine cannot be inspected from here.
@@ -170,25 +257,34 @@ impl EnginePlace {
                 remedy: "use --server-context A --client-context B --nodes 2".to_owned(),
             }),
             (EngineRequirement::SwarmManager, Ok(known)) => check_manager(known),
+            (want, Ok(known)) => {
+                let podman = known.podman.as_ref();
+                return podman?.requirement(&want).map(Requirement::Unmet);
+            }
         };
         met.err().map(Requirement::Unmet)
     }
 
     /// Checks that the engine can run tare's containers.
     fn check_can_run(&self, known: &EngineInfo) -> Result<(), UnmetRequirement> {
+        if self.product == EngineProduct::Podman && known.podman.is_none() {
+            return Err(UnmetRequirement {
+                reason: format!("the engine at {} is not Podman", self.address()?),
+                remedy: "set CONTAINER_HOST to Podman's socket, or use the docker: networks"
+                    .to_owned(),
+            });
+        }
         let theirs = known.version.arch.as_deref().unwrap_or(image::architecture());
         if theirs != image::architecture() {
             return Err(UnmetRequirement {
                 reason: format!(
-                    "the Docker Engine runs {theirs} programs, but this tare binary is for {}",
+                    "the engine runs {theirs} programs, but this tare binary is for {}",
                     image::architecture()
                 ),
                 remedy: "use a tare binary that is built for the engine's machine".to_owned(),
             });
         }
-        image::own_program()
-            .map(drop)
-            .map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
+        check_own_program()
     }
 
     fn check_local_root(&self) -> Result<(), UnmetRequirement> {
@@ -222,6 +318,9 @@ impl EnginePlace {
         let address = self.address().map_err(|missing| {
             Error::new("reach the Docker Engine", missing.reason).with_remedy(missing.remedy)
         })?;
+        self.prepare().map_err(|missing| {
+            Error::new("start Podman's service", missing.reason).with_remedy(missing.remedy)
+        })?;
         let engine = Engine::connect(address)?;
         let (image, program) = match &self.options.image {
             None => {
@@ -237,11 +336,10 @@ impl EnginePlace {
         };
         let known = self.info().ok();
         let limits = known.map(|known| ContainerLimits::from(&known.info));
-        let product = known.map(|known| EngineProduct::from_version(&known.version));
         let (node, lent) = (Mutex::default(), self.host_tools.get().cloned());
         let made = Arc::new(EngineSession {
             engine: Arc::new(engine),
-            product: product.unwrap_or_default(),
+            podman: known.and_then(|known| known.podman.clone()),
             image,
             program,
             host_tools: lent,
@@ -275,6 +373,21 @@ impl Drop for EnginePlace {
     }
 }
 
+/// Checks that this program can run in a container.
+fn check_own_program() -> Result<(), UnmetRequirement> {
+    image::own_program()
+        .map(drop)
+        .map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
+}
+
+/// Returns the error of a machine on which Podman is not installed.
+fn no_podman() -> EngineAddressError {
+    EngineAddressError {
+        reason: "there is no socket of Podman and no program `podman`".to_owned(),
+        remedy: "run `sudo apt-get install podman`, or set CONTAINER_HOST".to_owned(),
+    }
+}
+
 fn check_manager(known: &EngineInfo) -> Result<(), UnmetRequirement> {
     let swarm = known.info.swarm.as_ref();
     let active = swarm.and_then(|swarm| swarm.local_node_state) == Some(LocalNodeState::ACTIVE);
@@ -302,10 +415,10 @@ fn check_driver(known: &EngineInfo, driver: &str) -> Result<(), UnmetRequirement
     }
     Err(UnmetRequirement {
         reason: format!(
-            "this Docker Engine has no network driver {driver}: the engine has {}",
+            "this engine has no network driver {driver}: it has {}",
             drivers.join(", ")
         ),
-        remedy: "install a current Docker Engine".to_owned(),
+        remedy: "install a current engine".to_owned(),
     })
 }
 
@@ -313,11 +426,9 @@ fn check_network(known: &EngineInfo, name: &str) -> Result<(), UnmetRequirement>
     if known.networks.iter().any(|one| one == name) {
         return Ok(());
     }
+    let product = EngineProduct::from_version(&known.version);
     Err(UnmetRequirement {
-        reason: format!(
-            "Docker has no network `{name}`: the engine has {}",
-            known.networks.join(", ")
-        ),
-        remedy: format!("run `docker network create {name}`"),
+        reason: format!("{product} has no network `{name}`: it has {}", known.networks.join(", ")),
+        remedy: format!("run `{} network create {name}`", product.client()),
     })
 }

@@ -1,5 +1,25 @@
 //! Requirements of a network of Docker, in addition to an engine.
 
+/// Stack in user space by which Podman connects a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserModeStack {
+    /// pasta, of passt.
+    Pasta,
+    /// slirp4netns.
+    Slirp4netns,
+}
+
+impl UserModeStack {
+    /// Returns the name of the program, which is the name of Podman's network mode.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pasta => "pasta",
+            Self::Slirp4netns => "slirp4netns",
+        }
+    }
+}
+
 /// Requirement of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineRequirement {
@@ -13,6 +33,12 @@ pub enum EngineRequirement {
     SwarmManager,
     /// The engine on this machine, and root's privileges on it.
     LocalRoot,
+    /// A Podman whose containers belong to root.
+    RootfulPodman,
+    /// A Podman whose containers belong to an ordinary user.
+    RootlessPodman,
+    /// The program of a rootless network mode that this Podman knows.
+    PodmanStack(UserModeStack),
     /// A feature of the engine's kernel, by its module.
     Kernel(&'static str),
     /// A program on this machine, and the Debian package that has it.

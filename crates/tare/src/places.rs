@@ -1,4 +1,4 @@
-//! Places beside the lab in which a command raises networks: the Docker Engine and the Kubernetes cluster.
+//! Places beside the lab in which a command raises networks: the Docker Engine, Podman and the Kubernetes cluster.
 
 use crate::docker::{DockerArguments, DockerSupport};
 use crate::kubernetes::{ClusterArguments, ClusterSupport};
@@ -8,7 +8,7 @@ use tare_record::{EngineDescription, Plan};
 /// Docker Engine and cluster of this process, each of which is reached only when it is needed.
 #[derive(Clone, Default)]
 pub(crate) struct Places {
-    /// The Docker Engine and its Swarm.
+    /// The Docker Engine with its Swarm, and Podman.
     pub(crate) docker: DockerSupport,
     /// The Kubernetes cluster.
     pub(crate) cluster: ClusterSupport,
@@ -55,11 +55,10 @@ impl Places {
     }
 
     fn prepare_for<'a>(&self, mut networks: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-        if networks.any(|network| self.cluster.owns(network)) {
-            self.cluster.prepare()
-        } else {
-            Ok(())
-        }
+        networks.try_for_each(|network| {
+            self.docker.prepare(network)?;
+            if self.cluster.owns(network) { self.cluster.prepare() } else { Ok(()) }
+        })
     }
 
     /// Returns true if all networks of a plan are in these places: their servers keep their data there.

@@ -3,6 +3,10 @@
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
+#[cfg(feature = "docker")]
+use std::io::Read as _;
+#[cfg(feature = "docker")]
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,6 +31,19 @@ fn is_ignored(signal: i32, status: &str) -> bool {
 /// Fails if the kernel rejects the handlers.
 pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(StopRequest::new()?.requested)
+}
+
+/// Waits for the first of these signals.
+///
+/// # Errors
+/// Fails if the kernel rejects the handlers.
+#[cfg(feature = "docker")]
+pub(crate) fn wait_for_stop() -> std::io::Result<()> {
+    let (mut heard, told) = UnixStream::pair()?;
+    for signal in stop_signals() {
+        low_level::pipe::register(signal, told.try_clone()?)?;
+    }
+    heard.read_exact(&mut [0])
 }
 
 /// Request to stop, from a signal or a key.

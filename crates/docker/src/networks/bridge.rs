@@ -5,16 +5,23 @@ use super::machine::{MachineSnapshot, bridge_hops};
 use super::{DockerNetworkDefinition, OPTIONS, script};
 pub(super) use crate::container_handle::DEFAULT_NETWORK;
 use crate::engine_resources::EngineResources;
+use crate::podman::libpod::LibpodRequest;
 use crate::requirement::EngineRequirement;
 use bollard::models::NetworkInspect;
 use tare_netns_probe::NetnsSnapshot;
-use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
+use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 /// Device of a container that Docker attaches to a single network.
 pub(super) const DEVICE: &str = "eth0";
 
 /// Option of the driver for the name of the bridge.
 const BRIDGE_NAME: &str = "com.docker.network.bridge.name";
+
+/// Name of Podman's default network.
+const PODMAN_DEFAULT_NETWORK: &str = "podman";
+
+/// Name, in hops, of the network namespace in which a Podman without root has its bridges. No container of tare's sees it.
+const ROOTLESS_NAMESPACE: &str = "rootless-netns";
 
 pub(super) struct DefaultBridgeNetwork;
 
@@ -51,12 +58,25 @@ impl DockerNetworkDefinition for DefaultBridgeNetwork {
 
 /// Returns the path between two containers on a bridge of the engine.
 pub(super) fn bridge_path(work: &EngineResources, network: &str) -> Result<Vec<PathStep>, Error> {
-    let seen = MachineSnapshot::take(work)?.snapshot;
-    let name = bridge_device(work, network, &seen)?;
     let mut path = vec![PathStep::ClientDevice(HopKind::Veth, DEVICE)];
-    path.extend(bridge_hops(&seen, &name, "bridge").into_iter().map(PathStep::Node));
+    if work.podman().is_some_and(|podman| podman.rootless) {
+        let bridge = Hop::new(HopKind::Bridge, podman_device(work, network)?, ROOTLESS_NAMESPACE);
+        path.push(PathStep::Node(bridge.with_detail("driver bridge")));
+    } else {
+        let seen = MachineSnapshot::take(work)?.snapshot;
+        let name = bridge_device(work, network, &seen)?;
+        path.extend(bridge_hops(&seen, &name, "bridge").into_iter().map(PathStep::Node));
+    }
     path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)
+}
+
+/// Returns the bridge device of a network as Podman's own API states it.
+fn podman_device(work: &EngineResources, network: &str) -> Result<String, Error> {
+    let name = if network == DEFAULT_NETWORK { PODMAN_DEFAULT_NETWORK } else { network };
+    let request = LibpodRequest::get(format!("/networks/{name}/json"));
+    let inspected = work.ask_podman("inspect the network of a bridge", request)?;
+    Ok(inspected["network_interface"].as_str().unwrap_or("bridge").to_owned())
 }
 
 /// Returns the bridge device of a network of the driver `bridge`, on a machine seen while containers are attached to the

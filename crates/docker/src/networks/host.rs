@@ -69,7 +69,7 @@ impl DockerNetworkDefinition for DockerHostNetwork {
 
 /// Returns a loopback address for each server: 127.0.0.1, 127.0.0.2 and so on. Fails for several servers over IPv6,
 /// which has only one loopback address.
-fn loopback_addresses(shape: &Shape) -> Result<Vec<IpAddr>, Error> {
+pub(super) fn loopback_addresses(shape: &Shape) -> Result<Vec<IpAddr>, Error> {
     match shape.family {
         Family::Ipv4 => {
             let first = u32::from(Ipv4Addr::LOCALHOST);

@@ -2,7 +2,8 @@
 
 use crate::container_handle::ContainerHandle;
 use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
-use crate::engine_session::EngineProduct;
+use crate::product::EngineProduct;
+use crate::requirement::UserModeStack;
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
 
@@ -30,6 +31,8 @@ pub enum PathStep {
     Node(Hop),
     /// The engine's forwarder of a published port: a rule or a proxy, as the connection shows; and the port.
     PortForwarder(EngineProduct, u16),
+    /// The stack in user space that forwards a published port, and the port.
+    StackForwarder(UserModeStack, u16),
 }
 
 /// Layout of a network.

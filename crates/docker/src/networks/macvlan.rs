@@ -84,7 +84,12 @@ impl DockerNetworkDefinition for ParentDeviceNetwork {
     ) -> Result<NetworkLayout, Error> {
         let seen = MachineSnapshot::take(work)?.snapshot;
         let parent = parent_device(work, &seen)?;
-        let network = work.create_network(request_on_parent(*self, &parent, shape))?;
+        let mut request = request_on_parent(*self, &parent, shape);
+        if work.podman().is_some() {
+            // netavark asks a DHCP server unless the network has a subnet.
+            request.ipam.get_or_insert_with(|| EngineRanges::random().ipam_for_engine(0));
+        }
+        let network = work.create_network(request)?;
         let (servers, clients) = start_both(work, &network, shape)?;
         let mut below = Hop::new(HopKind::Device, &parent, NODE).with_detail(format!(
             "driver {}, {}",

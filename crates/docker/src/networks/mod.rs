@@ -17,6 +17,7 @@ mod macvlan_nat;
 mod manual_wiring;
 pub mod overlay;
 mod overlay_kv;
+pub(crate) mod podman;
 pub mod published;
 pub mod ranges;
 pub mod script;
@@ -55,6 +56,10 @@ trait DockerNetworkDefinition: Send + Sync + 'static {
     ) -> Result<NetworkLayout, Error>;
     /// Returns the commands by which a reader can build the same network.
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String>;
+    /// Returns true if a program copies its traffic from socket to socket at this place: slices of it say too little.
+    fn copies_in_user_space(&self, _: &EnginePlace) -> bool {
+        false
+    }
     /// Returns whether its servers and clients may be on two engines.
     fn supports_two_engines(&self) -> bool {
         false
@@ -266,6 +271,10 @@ impl Network for DockerNetwork {
         } else {
             AgentNamespaces::OtherMachine
         }
+    }
+
+    fn can_be_woven(&self) -> bool {
+        !self.definition.copies_in_user_space(&self.place)
     }
 
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {

@@ -13,9 +13,10 @@ use crate::container_handle::ContainerHandle;
 use crate::engine_resources::{
     AttachTo, ContainerSpec, EngineResources, PublishedContainerPort as Port,
 };
+use crate::place::EnginePlace;
 use crate::requirement::EngineRequirement;
-use std::net::SocketAddr;
-use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
+use std::net::{IpAddr, SocketAddr};
+use tare_network::{ClientRoute, Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct DockerPublishedNetwork;
 
@@ -40,38 +41,27 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
         shape: &Shape,
         site: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
-        let started =
-            work.start_containers(&container_specs("client", shape.clients, &AttachTo::Host))?;
-        let seen = MachineSnapshot::snapshot_container(work, &started[0])?;
-        let address = address_for_clients(&seen, &docker_subnets(work)?, shape.family)?;
+        let clients = PublishedClients::start(work, shape)?;
         let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
         let specs: Vec<ContainerSpec> = container_names("server", shape.servers)
             .enumerate()
-            .map(|(server, name)| {
-                let published = site.ports.iter().map(|&port| Port {
-                    port,
-                    host_address: address,
-                    host_port: published_port(server, port, &site.ports),
-                });
-                ContainerSpec {
-                    published: published.collect(),
-                    ..ContainerSpec::new(name, on.clone())
-                }
+            .map(|(server, name)| ContainerSpec {
+                published: clients.ports_of(server, site),
+                ..ContainerSpec::new(name, on.clone())
             })
             .collect();
         let servers = start_endpoints(work, &specs, DEFAULT_NETWORK, shape)?;
-        let clients: Vec<NetworkEndpoint> =
-            started.into_iter().map(|container| NetworkEndpoint { container, address }).collect();
+        let client = &clients.endpoints[0].container;
         Ok(NetworkLayout {
-            routes: build_routes(shape, site, |server, port| {
-                let outside = published_port(server, port, &site.ports);
-                let listen = SocketAddr::new(servers[server].address, port);
-                (listen, SocketAddr::new(address, outside))
-            }),
-            path: published_path(work, &clients[0].container, site.ports.first())?,
+            routes: clients.routes(shape, site, &servers),
+            path: published_path(work, client, site.ports.first())?,
             servers,
-            clients,
+            clients: clients.endpoints,
         })
+    }
+
+    fn copies_in_user_space(&self, place: &EnginePlace) -> bool {
+        place.is_rootless_podman()
     }
 
     fn supports_two_engines(&self) -> bool {
@@ -91,22 +81,68 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
         let mut lines = script::first_lines();
         lines.push("ADDRESS=$(hostname -I | cut -d ' ' -f 1)".to_owned());
-        lines.extend(container_names("server", shape.servers).enumerate().map(|(server, name)| {
-            let publish = |&port: &u16| {
-                let outside = published_port(server, port, &site.ports);
-                ["tcp", "udp"]
-                    .map(|by| format!("--publish \"$ADDRESS\":{outside}:{port}/{by}"))
-                    .join(" ")
-            };
-            let flags: Vec<String> = site.ports.iter().map(publish).collect();
-            script::run_line(&name, &flags.join(" "))
-        }));
+        lines.extend(
+            container_names("server", shape.servers)
+                .enumerate()
+                .map(|(server, name)| script::run_line(&name, &published_flags(server, site))),
+        );
         lines.extend(
             container_names("client", shape.clients)
                 .map(|name| script::run_line(&name, "--network host")),
         );
         lines
     }
+}
+
+/// Clients on the engine's machine, and the address of the machine that they dial.
+pub(super) struct PublishedClients {
+    pub(super) endpoints: Vec<NetworkEndpoint>,
+    address: IpAddr,
+}
+
+impl PublishedClients {
+    /// Starts the clients of a shape.
+    pub(super) fn start(work: &EngineResources, shape: &Shape) -> Result<Self, Error> {
+        let started =
+            work.start_containers(&container_specs("client", shape.clients, &AttachTo::Host))?;
+        let seen = MachineSnapshot::snapshot_container(work, &started[0])?;
+        let address = address_for_clients(&seen, &docker_subnets(work)?, shape.family)?;
+        let endpoint = |container| NetworkEndpoint { container, address };
+        Ok(Self { endpoints: started.into_iter().map(endpoint).collect(), address })
+    }
+
+    /// Returns the ports that a server publishes.
+    pub(super) fn ports_of(&self, server: usize, site: &NetworkParameters) -> Vec<Port> {
+        let published = |&port: &u16| Port {
+            port,
+            host_address: self.address,
+            host_port: published_port(server, port, &site.ports),
+        };
+        site.ports.iter().map(published).collect()
+    }
+
+    /// Returns the routes of the clients to the published ports.
+    pub(super) fn routes(
+        &self,
+        shape: &Shape,
+        site: &NetworkParameters,
+        servers: &[NetworkEndpoint],
+    ) -> Vec<ClientRoute> {
+        build_routes(shape, site, |server, port| {
+            let outside = published_port(server, port, &site.ports);
+            let listen = SocketAddr::new(servers[server].address, port);
+            (listen, SocketAddr::new(self.address, outside))
+        })
+    }
+}
+
+/// Returns the flags that publish the ports of a server, for the shown commands.
+pub(super) fn published_flags(server: usize, site: &NetworkParameters) -> String {
+    let publish = |&port: &u16| {
+        let outside = published_port(server, port, &site.ports);
+        ["tcp", "udp"].map(|by| format!("--publish \"$ADDRESS\":{outside}:{port}/{by}")).join(" ")
+    };
+    site.ports.iter().map(publish).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the published port of a server's port. The first server's ports keep their numbers; those of other servers
@@ -125,6 +161,12 @@ fn published_path(
     client: &ContainerHandle,
     port: Option<&u16>,
 ) -> Result<Vec<PathStep>, Error> {
+    if work.podman().is_some_and(|podman| podman.rootless) {
+        // Podman's program connects to the container's own address from within its network namespace.
+        let forwarder = port.map(|&port| PathStep::PortForwarder(work.product(), port));
+        let loopback = PathStep::ServerDevice(HopKind::Loopback, "lo");
+        return Ok(forwarder.into_iter().chain([loopback]).collect());
+    }
     let seen = &MachineSnapshot::snapshot_container(work, client)?;
     let bridge = bridge_device(work, DEFAULT_NETWORK, seen)?;
     let mut path = Vec::new();

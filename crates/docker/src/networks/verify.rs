@@ -6,10 +6,11 @@
 
 use super::layout::{DEFAULT_MTU, NODE, NetworkEndpoint, NetworkLayout, PathStep};
 use crate::engine::{Engine, EnginePair};
-use crate::engine_session::EngineProduct;
 use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
 use crate::image::PROGRAM;
 use crate::leftovers::PARALLEL_REQUESTS;
+use crate::product::EngineProduct;
+use crate::requirement::UserModeStack;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -220,16 +221,53 @@ fn to_hop(step: &PathStep, seen: &ConnectionSnapshots<'_>) -> Result<Hop, Error>
         }),
         PathStep::Node(hop) => Ok(hop.clone()),
         PathStep::PortForwarder(by, port) => Ok(forwarder_hop(*by, *port, seen)),
+        PathStep::StackForwarder(stack, port) => stack_hop(*stack, *port, seen),
     }
 }
 
-/// Returns the hop that forwards a published port. A rule keeps the client's address; the userland proxy connects from
-/// its own, which is the gateway's. If the client connected to the gateway itself, the two look alike, and the rule is
+/// Returns the hop of a stack in user space, if the server's device and the address of its peer are those that this stack
+/// gives: pasta copies an address of the machine, slirp4netns does not, and both connect from an address beyond the
+/// device. A program that forwards past the stack connects from the container's own address.
+fn stack_hop(
+    stack: UserModeStack,
+    port: u16,
+    seen: &ConnectionSnapshots<'_>,
+) -> Result<Hop, Error> {
+    let own = seen.server_container.address;
+    let peer = seen.peer.map(|peer| to_canonical(peer.ip()));
+    let is_copied = seen.client.addresses.contains(&own);
+    let wrong = match (stack, peer) {
+        (_, None) => Some("the server saw no connection".to_owned()),
+        (_, Some(peer)) if peer == own => {
+            Some(format!("connections come from the container's own address {peer}"))
+        }
+        (UserModeStack::Pasta, _) if !is_copied => {
+            Some(format!("its address {own} is none of the machine's"))
+        }
+        (UserModeStack::Slirp4netns, _) if is_copied => {
+            Some(format!("its address {own} is the machine's"))
+        }
+        _ => None,
+    };
+    let name = stack.name();
+    match wrong {
+        Some(why) => {
+            Err(Error::new(format!("verify that packets reach server-0 through {name}"), why)
+                .with_remedy("see `podman info` and `ps` for the program that Podman runs instead"))
+        }
+        None => Ok(Hop::new(HopKind::Forwarder, name, NODE).with_detail(format!("port {port}"))),
+    }
+}
+
+/// Returns the hop that forwards a published port. A rule keeps the client's address; Docker's userland proxy connects from
+/// its own, which is the gateway's, and Podman's from the container's. If the client connected to the gateway itself, the two look alike, and the rule is
 /// assumed, because it comes first.
 fn forwarder_hop(by: EngineProduct, port: u16, seen: &ConnectionSnapshots<'_>) -> Hop {
     let gateways = seen.server_container.container.gateways();
+    let own = seen.server_container.address;
+    let is_proxy = |address: IpAddr| gateways.contains(&address) || address == own;
     let proxied = !gateways.contains(&seen.dialled)
-        && seen.peer.is_some_and(|peer| gateways.contains(&to_canonical(peer.ip())));
+        && seen.peer.is_some_and(|peer| is_proxy(to_canonical(peer.ip())));
     let hop = if proxied {
         Hop::new(HopKind::Forwarder, by.port_proxy(), NODE)
     } else {

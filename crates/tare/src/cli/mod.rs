@@ -97,6 +97,9 @@ pub(crate) enum InternalRole {
     Agent(AgentArguments),
     /// Run as the init process of the lab, or of a container
     Init,
+    /// Wait for a signal, as the first container of a pod
+    #[cfg(feature = "docker")]
+    Pause,
     /// Generate background CPU load
     CpuLoad,
     /// Execute a program with a private hosts file

@@ -1,11 +1,15 @@
-//! `tare clean`: lists and removes what killed runs left in Docker, or cached database files.
+//! `tare clean`: lists and removes what killed runs left in Docker and Podman, or cached database files.
 
 use crate::cli::CleanArguments;
 use crate::commands::measure::with_remedy;
 use crate::exit::CommandExit;
 use crate::output;
 use std::io::{IsTerminal as _, stdin};
-use tare_docker::{Cleaner, EngineAddress, EngineAddressError, Leftover};
+use std::path::Path;
+use tare_docker::{
+    Cleaner, DockerOptions, EngineAddress, EngineAddressError, EnginePlace, Leftover,
+};
+use tare_network::UnmetRequirement;
 use tare_tools::CachedDataset;
 
 /// Lists leftovers, and removes them if the user agrees.
@@ -14,10 +18,10 @@ pub(crate) fn run(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
 }
 
 fn clean_docker(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
-    let wrong = |error: EngineAddressError| anyhow::anyhow!("{}: {}", error.reason, error.remedy);
-    let mut addresses = vec![EngineAddress::from_environment().map_err(wrong)?];
+    let podman = EnginePlace::podman(DockerOptions::default());
+    let mut addresses = local_engines(&podman)?;
     for engine in &arguments.engines {
-        addresses.push(engine.parse().map_err(wrong)?);
+        addresses.push(engine.parse().map_err(unusable)?);
     }
     let cleaner = Cleaner::scan(&addresses, &arguments.runs).map_err(with_remedy)?;
     for run in cleaner.running_runs() {
@@ -41,6 +45,37 @@ fn clean_docker(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
     cleaner.remove().map_err(with_remedy)?;
     output::print_status(&format!("tare: {} removed", abandoned.len()));
     Ok(CommandExit::Done)
+}
+
+/// Returns the engines of the environment: Docker's, and Podman's, which is started for this if it has no socket. Docker's
+/// is left out where it is not installed and Podman is.
+fn local_engines(podman: &EnginePlace) -> anyhow::Result<Vec<EngineAddress>> {
+    let docker = EngineAddress::from_environment().map_err(unusable)?;
+    let is_installed = docker.socket().is_none_or(Path::exists);
+    if podman.is_untouched_podman() {
+        return Ok(vec![docker]);
+    }
+    let podman = match (podman.engine_address(), podman.prepare()) {
+        (Some(address), Ok(())) => Some(address.clone()),
+        (Some(_), Err(missing)) if is_installed => {
+            let UnmetRequirement { reason, remedy } = missing;
+            output::print_status(&format!("tare: Podman was not searched: {reason}: {remedy}"));
+            None
+        }
+        (Some(_), Err(UnmetRequirement { reason, remedy })) => {
+            anyhow::bail!("{reason}: {remedy}")
+        }
+        (None, _) => None,
+    };
+    Ok(match podman {
+        Some(podman) if is_installed && podman != docker => vec![docker, podman],
+        Some(podman) => vec![podman],
+        None => vec![docker],
+    })
+}
+
+fn unusable(error: EngineAddressError) -> anyhow::Error {
+    anyhow::anyhow!("{}: {}", error.reason, error.remedy)
 }
 
 /// Removes cached datasets that are not in use.

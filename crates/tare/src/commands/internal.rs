@@ -12,6 +12,8 @@ pub(crate) fn run(role: &InternalRole) -> anyhow::Result<CommandExit> {
     match role {
         InternalRole::Agent(arguments) => run_agent(arguments),
         InternalRole::Init => run_init(),
+        #[cfg(feature = "docker")]
+        InternalRole::Pause => pause(),
         InternalRole::CpuLoad => run_cpu_load(),
         InternalRole::Exec(_) => exec_with_hosts(),
         InternalRole::Proxy(_) => run_proxy(),
@@ -41,6 +43,14 @@ fn run_agent(arguments: &AgentArguments) -> anyhow::Result<CommandExit> {
 /// Runs until the tare that started it ends, and ends the lab's processes with it.
 fn run_init() -> anyhow::Result<CommandExit> {
     Ok(if tare_sandbox::run_init() == 0 { CommandExit::Done } else { CommandExit::Failed })
+}
+
+/// Waits for a signal that ends the container. The first process of a container is not ended by a signal that it does not
+/// handle.
+#[cfg(feature = "docker")]
+fn pause() -> anyhow::Result<CommandExit> {
+    crate::signals::wait_for_stop()?;
+    Ok(CommandExit::Done)
 }
 
 /// Forwards a port in user space until it is killed.

@@ -27,6 +27,10 @@ impl DockerSupport {
         Vec::new()
     }
 
+    pub(crate) fn prepare(&self, _: &str) -> Result<(), tare_network::Error> {
+        Ok(())
+    }
+
     pub(crate) fn engines(&self, _: &Plan) -> Vec<EngineDescription> {
         Vec::new()
     }

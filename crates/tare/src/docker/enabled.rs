@@ -14,14 +14,18 @@ use tare_traffic::WorkloadRegistry;
 /// Prefixes of the names of Docker networks.
 const PREFIXES: [&str; 2] = ["docker:", "swarm:"];
 
+/// Prefix of the names of Podman networks.
+const PODMAN_PREFIX: &str = "podman:";
+
 /// Interval at which the signal flag is checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Docker Engine of this process and its Swarm, which are contacted only when they are needed.
+/// Docker Engine of this process with its Swarm, and Podman, which are contacted only when they are needed.
 #[derive(Clone)]
 pub(crate) struct DockerSupport {
     engine: Arc<EnginePlace>,
     swarm: Arc<SwarmPlace>,
+    podman: Arc<EnginePlace>,
 }
 
 impl Default for DockerSupport {
@@ -47,6 +51,7 @@ impl DockerSupport {
     pub(crate) fn from_recorded(engines: &[EngineDescription]) -> Self {
         let context = |index: usize| engines.get(index)?.context_asked.clone();
         let contexts = context(0).zip(context(1));
+        // What was asked for holds for all engines.
         let engine = engines.first().cloned().unwrap_or_default();
         Self::from_settings(DockerOptions {
             image: engine.image_asked,
@@ -79,21 +84,40 @@ impl DockerSupport {
     }
 
     fn from_settings(settings: DockerOptions) -> Self {
+        // Two engines are Docker's, by its contexts.
+        let of_podman = DockerOptions { contexts: None, ..settings.clone() };
         let engine = Arc::new(EnginePlace::from_options(settings));
-        Self { swarm: Arc::new(SwarmPlace::new(Arc::clone(&engine))), engine }
+        let swarm = Arc::new(SwarmPlace::new(Arc::clone(&engine)));
+        Self { engine, swarm, podman: Arc::new(EnginePlace::podman(of_podman)) }
     }
 
-    /// Returns the networks of Docker and of Swarm.
+    /// Returns the networks of Docker, of Swarm and of Podman.
     pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {
         let mut networks = tare_docker::docker_networks(&self.engine);
         networks.extend(tare_swarm::swarm_networks(&self.swarm));
+        networks.extend(tare_docker::podman_networks(&self.podman));
         networks
+    }
+
+    /// Prepares Podman, if this is one of its networks, before the lab is entered.
+    ///
+    /// # Errors
+    /// Podman's service does not start.
+    pub(crate) fn prepare(&self, network: &str) -> Result<(), tare_network::Error> {
+        if !network.starts_with(PODMAN_PREFIX) {
+            return Ok(());
+        }
+        self.podman.prepare().map_err(|missing| {
+            tare_network::Error::new("prepare Podman", missing.reason).with_remedy(missing.remedy)
+        })
     }
 
     /// Returns the engines that a plan's networks use, with the image of their containers, which is loaded for this.
     pub(crate) fn engines(&self, plan: &Plan) -> Vec<EngineDescription> {
-        let wanted = plan.networks.iter().any(|entry| is_docker_network(&entry.network));
-        if wanted { self.engine.describe() } else { Vec::new() }
+        let uses = |is_own: fn(&str) -> bool| plan.networks.iter().any(|one| is_own(&one.network));
+        let docker = uses(is_docker_network).then(|| self.engine.describe());
+        let podman = uses(is_podman_network).then(|| self.podman.describe());
+        docker.into_iter().chain(podman).flatten().collect()
     }
 
     /// Mounts programs of the host that a plan's workloads run into containers, if their image does not have them.
@@ -101,6 +125,7 @@ impl DockerSupport {
         let known = plan.workloads.iter().filter_map(|one| registry.find(&one.name).ok());
         let programs: Vec<&str> = known.flat_map(|workload| workload.programs()).collect();
         self.engine.mount_host_tools(&programs);
+        self.podman.mount_host_tools(&programs);
     }
 
     /// Returns true if the user chose the image of the containers, which may have programs that this machine does not
@@ -109,22 +134,22 @@ impl DockerSupport {
         self.engine.has_user_image()
     }
 
-    /// Returns true if a network is one of Docker, by its name.
+    /// Returns true if a network is one of an engine, by its name.
     pub(crate) fn owns(&self, network: &str) -> bool {
-        is_docker_network(network)
+        is_docker_network(network) || is_podman_network(network)
     }
 
-    /// Removes a Docker network when a signal requests the end of the process. A wait for a program in a container then
+    /// Removes a network of an engine when a signal requests the end of the process. A wait for a program in a container then
     /// sees the program's end. The lab's networks end with the process.
     ///
     /// # Errors
     /// Fails if the kernel rejects the handlers or a thread.
     pub(crate) fn finish_on_signal(&self, network: &NetworkSpec) -> anyhow::Result<()> {
-        if !is_docker_network(&network.name) {
+        if !self.owns(&network.name) {
             return Ok(());
         }
         let stop = crate::signals::stop_flag()?;
-        let place = Arc::clone(&self.swarm);
+        let place = self.clone();
         let wait = move || {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(TICK);
@@ -138,8 +163,14 @@ impl DockerSupport {
 
     /// Removes what this process has created on engines and not yet removed.
     pub(crate) fn finish(&self) -> Result<(), tare_network::Error> {
-        self.swarm.finish()
+        let podman = self.podman.finish();
+        self.swarm.finish().and(podman)
     }
+}
+
+/// Returns true if a network is one of Podman.
+fn is_podman_network(name: &str) -> bool {
+    name.starts_with(PODMAN_PREFIX)
 }
 
 /// Returns true if a network is a Docker network.

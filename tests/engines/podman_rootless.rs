@@ -1,0 +1,98 @@
+//! Podman of an ordinary user, without a socket: tare starts its service, and nothing of a run remains, however it ends.
+
+use support::rootless::RootlessPodman;
+use support::{eventually, hops, list, short_run, text};
+
+/// Starts a run that does not end by itself, and waits until it has measured a block.
+fn endless(user: &RootlessPodman, networks: &str) -> support::program::RunningProgram {
+    let asked = ["--network", networks, "--blocks", "1000", "--out", "out", "--json"];
+    let mut running = user.start(&short_run(&asked));
+    running.wait_for("block 1 ");
+    running
+}
+
+#[test]
+fn networks_take_the_path_that_a_rootless_podman_gives_them() {
+    let user = RootlessPodman::new();
+    // Podman's own pause process and its database stay from the first command on.
+    user.shell_output("podman info");
+    let before = user.inventory();
+    let cases = [
+        ("podman:host", &["client-0:lo"][..]),
+        ("podman:bridge", &["client-0:eth0", "rootless-netns:podman0", "server-0:eth0"]),
+        ("podman:user-bridge", &["client-0:eth0", "rootless-netns:podman1", "server-0:eth0"]),
+        ("podman:published", &["node-0:rootlessport", "server-0:lo"]),
+        ("podman:container", &["client-0:lo"]),
+        ("podman:pod", &["client-0:lo"]),
+        ("podman:slirp4netns", &["node-0:slirp4netns", "server-0:tap0"]),
+    ];
+    let names = cases.map(|(network, _)| network).join(",");
+    let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+    let document = user.run(&short_run(&asked)).expect(0).json();
+    for (network, path) in cases {
+        assert_eq!(hops(&document, network), path, "{network}");
+    }
+    let engine = &list(&document["environment"], "engines")[0];
+    assert_eq!(text(engine, "product"), "Podman");
+    assert!(list(engine, "security").iter().any(|one| one == "name=rootless"), "{engine}");
+    assert_eq!(user.inventory(), before);
+}
+
+#[test]
+fn networks_that_a_rootless_podman_cannot_have_say_what_they_need() {
+    let user = RootlessPodman::new();
+    let listed = user.run(&["list", "networks", "--json"]).expect(0).json();
+    let networks = list(&listed, "networks");
+    let missing = |name: &str| {
+        let network = networks.iter().find(|one| text(one, "name") == name);
+        network.unwrap_or_else(|| panic!("{name} in {listed}")).to_string()
+    };
+    assert!(missing("podman:macvlan").contains("run tare as root"));
+    assert!(missing("podman:host").contains("\"available\":true"), "{}", missing("podman:host"));
+    // A list starts no service: Podman has not stored anything.
+    assert_eq!(user.shell_output("ls -A | grep -v -e containers.conf -e tmp || :"), "");
+}
+
+#[test]
+fn a_killed_run_ends_its_service_and_clean_removes_the_rest() {
+    let user = RootlessPodman::new();
+    user.shell_output("podman info");
+    let before = user.inventory();
+    let running = endless(&user, "podman:pod,podman:slirp4netns");
+    user.shell_output("kill -KILL $(pgrep --full '^[^ ]*tare run ')");
+    running.wait();
+    user.wait_until_nothing_runs();
+    eventually("the service and the stacks end", || {
+        let left = user.inventory();
+        let is_object =
+            |line: &str| ["image ", "pod ", "container "].iter().any(|kind| line.starts_with(kind));
+        let is_process = |line: &&String| !is_object(line) && !before.contains(line);
+        let left: Vec<_> = left.iter().filter(is_process).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    });
+    let cleaned = user.run(&["clean", "--yes"]).expect(0);
+    assert!(cleaned.text().contains("image"), "{}", cleaned.text());
+    assert_eq!(user.inventory(), before);
+    let nothing = user.run(&["clean", "--yes"]).expect(0);
+    assert!(nothing.stderr.contains("no objects of ended runs are left"), "{}", nothing.stderr);
+}
+
+#[test]
+fn a_stack_that_is_killed_costs_its_trial_and_leaves_nothing() {
+    let user = RootlessPodman::new();
+    user.shell_output("podman info");
+    let before = user.inventory();
+    let mut running = endless(&user, "podman:host,podman:slirp4netns");
+    eventually("the stack runs", || {
+        let mut kill = user.command("/bin/sh");
+        kill.args(["-c", "kill -KILL $(pgrep --exact slirp4netns)"]);
+        let killed = kill.output().expect("a shell");
+        if killed.status.success() { Ok(()) } else { Err("no slirp4netns yet".to_owned()) }
+    });
+    running.wait_for("podman:slirp4netns failed");
+    user.shell_output("kill -INT $(pgrep --full '^[^ ]*tare run ')");
+    let document = running.wait().expect(130).json();
+    let measured = list(&document, "cells").iter().filter(|cell| cell["network"] == "podman:host");
+    assert!(measured.count() > 0, "{document}");
+    assert_eq!(user.inventory(), before);
+}
