@@ -138,7 +138,8 @@ test-tools: check-tools network-tools
 system-tools: test-tools
 	@scripts/packages.sh mariadbd:mariadb-server sysbench:sysbench pgbench:postgresql \
 		redis-server:redis wrk:wrk iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf \
-		chromium:chromium tar:tar sha256sum:coreutils podman:podman,crun,netavark,aardvark-dns
+		chromium:chromium tar:tar sha256sum:coreutils podman:podman,crun,netavark,aardvark-dns newuidmap:uidmap \
+		debootstrap:debootstrap
 	@scripts/docker.sh
 
 kubernetes-tools:

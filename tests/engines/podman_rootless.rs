@@ -39,6 +39,31 @@ fn networks_take_the_path_that_a_rootless_podman_gives_them() {
 }
 
 #[test]
+fn podman_5_connects_a_users_container_by_pasta() {
+    let user = RootlessPodman::of_debian_13();
+    user.shell_output("podman info");
+    let before = user.inventory();
+    let cases = [
+        ("podman:host", &["client-0:lo"][..]),
+        ("podman:bridge", &["client-0:eth0", "rootless-netns:podman0", "server-0:eth0"]),
+        ("podman:published", &["node-0:rootlessport", "server-0:lo"]),
+        ("podman:pod", &["client-0:lo"]),
+        ("podman:pasta", &["node-0:pasta", "server-0:eth0"]),
+        ("podman:slirp4netns", &["node-0:slirp4netns", "server-0:tap0"]),
+    ];
+    let names = cases.map(|(network, _)| network).join(",");
+    let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+    let document = user.run(&short_run(&asked)).expect(0).json();
+    for (network, path) in cases {
+        assert_eq!(hops(&document, network), path, "{network}");
+    }
+    let engine = &list(&document["environment"], "engines")[0];
+    assert!(text(engine, "version").starts_with("5."), "{engine}");
+    assert!(!text(&engine["components"], "pasta").is_empty(), "{engine}");
+    assert_eq!(user.inventory(), before);
+}
+
+#[test]
 fn networks_that_a_rootless_podman_cannot_have_say_what_they_need() {
     let user = RootlessPodman::new();
     let listed = user.run(&["list", "networks", "--json"]).expect(0).json();
@@ -50,7 +75,7 @@ fn networks_that_a_rootless_podman_cannot_have_say_what_they_need() {
     assert!(missing("podman:macvlan").contains("run tare as root"));
     assert!(missing("podman:host").contains("\"available\":true"), "{}", missing("podman:host"));
     // A list starts no service: Podman has not stored anything.
-    assert_eq!(user.shell_output("ls -A | grep -v -e containers.conf -e tmp || :"), "");
+    assert_eq!(user.shell_output("find . -path '*storage*'"), "");
 }
 
 #[test]

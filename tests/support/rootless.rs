@@ -2,6 +2,7 @@
 //! this user makes is in namespaces that end with the test.
 
 use super::program::{ProgramOutcome, RunningProgram, User, binary, tied_command};
+use super::schema::repository;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -9,8 +10,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tare_dev::{ScratchDirectory, eventually};
 
+/// Name of the program under test in the user's directory.
+const PROGRAM: &str = "tare";
+
 /// Id of the user, whom no machine has.
 const USER: u32 = 23_456;
+
+/// Enters the root file system `$2` under a layer of its own, with the home `$1` at its place, by pivot_root: the kernel
+/// forbids user namespaces to processes after chroot.
+const ENTER_ROOT: &str = r#"
+mount --make-rprivate /
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay overlay -o "lowerdir=$2,upperdir=/mnt/upper,workdir=/mnt/work" /mnt/root
+mkdir -p "/mnt/root$1" /mnt/root/old
+mount --bind "$1" "/mnt/root$1"
+mount --rbind /sys /mnt/root/sys
+mount --rbind /dev /mnt/root/dev
+mount -t proc proc /mnt/root/proc
+cd /mnt/root
+pivot_root . old
+cd /
+umount -l /old
+"#;
 
 /// First process of the namespaces, with the user's home as its argument. crun refuses a mixture of cgroup versions. The
 /// user has subordinate ids, may open the tun
@@ -65,16 +87,27 @@ pub struct RootlessPodman {
 }
 
 impl RootlessPodman {
-    /// Makes the machine. Only root can.
+    /// Makes the machine, with the programs of this one. Only root can.
     pub fn new() -> Self {
+        Self::started("", None)
+    }
+
+    /// Makes a machine of Debian 13, with its Podman 5.
+    pub fn of_debian_13() -> Self {
+        Self::started(ENTER_ROOT, Some(podman_5_root()))
+    }
+
+    fn started(enter: &str, root: Option<PathBuf>) -> Self {
         let files = ScratchDirectory::new();
         let home = files.create_directory("home", Some(USER));
         let namespaces =
             ["--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"];
+        copy_program(&home);
         let mut init = tied_command(User::Caller, "unshare")
             .args(namespaces)
-            .args(["/bin/sh", "-c", &format!("set -eu\n{INIT}"), "rootless"])
+            .args(["/bin/sh", "-c", &format!("set -eu\n{enter}\n{INIT}"), "rootless"])
             .arg(&home)
+            .args(root)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -113,13 +146,14 @@ impl RootlessPodman {
             .env("TMPDIR", self.home.join("tmp"))
             .env("XDG_RUNTIME_DIR", format!("/run/user/{USER}"))
             .env("CONTAINERS_CONF", configuration)
-            .env("STORAGE_DRIVER", "vfs");
+            .env("STORAGE_DRIVER", "vfs")
+            .env("PODMAN_IGNORE_CGROUPSV1_WARNING", "true");
         command
     }
 
     /// Starts the program under test.
     pub fn start(&self, arguments: &[&str]) -> RunningProgram {
-        RunningProgram::spawn(self.command(binary()).args(arguments))
+        RunningProgram::spawn(self.command(self.home.join(PROGRAM)).args(arguments))
     }
 
     /// Runs the program under test to its end.
@@ -164,6 +198,24 @@ impl RootlessPodman {
             if left.is_empty() { Ok(()) } else { Err(left.join(", ")) }
         });
     }
+}
+
+/// Returns the root file system with Podman 5.
+///
+/// # Panics
+/// Panics if it was not made.
+fn podman_5_root() -> PathBuf {
+    let root = repository().join("target/roots/podman-5");
+    let root = fs::canonicalize(root).expect("`cargo xtask test-system --only engines` makes it");
+    assert!(root.join("usr/bin/podman").exists(), "Podman is in {}", root.display());
+    root
+}
+
+/// Copies the program under test to the user's directory, by a process of its own: a child that another test starts in
+/// the meantime would inherit a writable descriptor.
+fn copy_program(home: &Path) {
+    let copied = Command::new("cp").arg(binary()).arg(home.join(PROGRAM)).status();
+    assert!(copied.is_ok_and(|status| status.success()), "room for a copy of the program");
 }
 
 impl Default for RootlessPodman {

@@ -10,27 +10,47 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Suites in which packages are installed, and the packages that they have beside Debian's minimum: nftables, which ours recommend,
-/// AppArmor, for which the Debian package has a profile, and rpm.
-const SUITES: [(&str, &str); 2] =
-    [("bookworm", "apparmor,nftables"), ("trixie", "apparmor,nftables,rpm")];
+/// Root file system of a Debian system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CleanRoot {
+    /// Name below `target/roots`.
+    name: &'static str,
+    suite: &'static str,
+    /// Packages beside Debian's minimum, with commas between them.
+    packages: &'static str,
+}
+
+/// Systems in which our packages are installed: with nftables, which ours recommend, AppArmor, for which the Debian package
+/// has a profile, and rpm.
+pub(crate) const FOR_PACKAGES: [CleanRoot; 2] = [
+    CleanRoot { name: "bookworm", suite: "bookworm", packages: "apparmor,nftables" },
+    CleanRoot { name: "trixie", suite: "trixie", packages: "apparmor,nftables,rpm" },
+];
+
+/// System with Podman 5, which connects the containers of an ordinary user by pasta.
+pub(crate) const PODMAN_5: CleanRoot = CleanRoot {
+    name: "podman-5",
+    suite: "trixie",
+    packages: "podman,crun,netavark,aardvark-dns,passt,slirp4netns,uidmap,iproute2,nftables,procps",
+};
 
 /// Directory on which tests mount their layers, each in a mount namespace of its own.
 const LAYER: &str = "layer";
 
-/// Makes the roots that are not there, as `target/roots/SUITE`.
-pub(crate) fn make(repository: &Repository) -> Result<()> {
+/// Makes the roots that are not there, as `target/roots/NAME`.
+pub(crate) fn make(repository: &Repository, roots: &[CleanRoot]) -> Result<()> {
     let directory = repository.path("target/roots");
     let layer = directory.join(LAYER);
     fs::create_dir_all(&layer).with_context(|| format!("cannot make {}", layer.display()))?;
-    for (suite, packages) in SUITES {
-        let name = format!("{suite}-{}", key(suite, packages));
-        if !directory.join(&name).is_dir() {
-            install(repository, suite, packages, &directory, &name)?;
+    for root in roots {
+        let directory_name = format!("{}-{}", root.name, root.key());
+        if !directory.join(&directory_name).is_dir() {
+            install(repository, root, &directory, &directory_name)?;
         }
-        let link = directory.join(suite);
+        let link = directory.join(root.name);
         let _ = fs::remove_file(&link);
-        symlink(&name, &link).with_context(|| format!("cannot make {}", link.display()))?;
+        symlink(&directory_name, &link)
+            .with_context(|| format!("cannot make {}", link.display()))?;
     }
     Ok(())
 }
@@ -38,8 +58,7 @@ pub(crate) fn make(repository: &Repository) -> Result<()> {
 /// Installs a system. One that was interrupted is never taken for a whole one.
 fn install(
     repository: &Repository,
-    suite: &str,
-    packages: &str,
+    &CleanRoot { suite, packages, .. }: &CleanRoot,
     directory: &Path,
     name: &str,
 ) -> Result<()> {
@@ -60,10 +79,12 @@ fn install(
         .with_context(|| format!("cannot rename {}", unfinished.display()))
 }
 
-/// Returns the key of a root: the first digits of a hash of its packages.
-fn key(suite: &str, packages: &str) -> String {
-    let digest = Sha256::digest(format!("{suite} minbase {packages}"));
-    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+impl CleanRoot {
+    /// Returns the key of the root: the first digits of a hash of its packages.
+    fn key(&self) -> String {
+        let digest = Sha256::digest(format!("{} minbase {}", self.suite, self.packages));
+        digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 #[cfg(test)]
@@ -72,8 +93,8 @@ mod tests {
 
     #[test]
     fn other_packages_make_another_root() {
-        let [one, another] = SUITES.map(|(suite, packages)| key(suite, packages));
+        let [one, another] = FOR_PACKAGES.map(|root| root.key());
         assert!(one.len() == 12 && one != another);
-        assert_ne!(key("trixie", "nftables"), key("trixie", "nftables,rpm"));
+        assert_ne!(FOR_PACKAGES[1].key(), PODMAN_5.key());
     }
 }

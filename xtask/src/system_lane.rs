@@ -39,8 +39,11 @@ pub(crate) fn run_parts(
         return Ok(TaskResult::Failed);
     }
     if parts.contains(&TestPart::Packages) {
-        clean_roots::make(repository)?;
+        clean_roots::make(repository, &clean_roots::FOR_PACKAGES)?;
         dist::run(repository, &[])?;
+    }
+    if parts.contains(&TestPart::Engines) {
+        clean_roots::make(repository, &[clean_roots::PODMAN_5])?;
     }
     let nextest = Nextest::new(repository)?;
     let mut outcome = LaneOutcome::default();

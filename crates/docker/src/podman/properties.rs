@@ -63,9 +63,13 @@ impl PodmanProperties {
             let line = text.as_str()?.lines().next()?.trim();
             (!line.is_empty()).then(|| line.to_owned())
         };
+        // Some versions of pasta are told by their package alone.
         let stack = |name: &str| {
             let stack = &host[name];
-            first_line(&stack["executable"]).and(first_line(&stack["version"]))
+            first_line(&stack["executable"])?;
+            first_line(&stack["version"])
+                .or_else(|| first_line(&stack["package"]))
+                .or(Some(String::new()))
         };
         Self {
             rootless: host["security"]["rootless"] == Value::Bool(true),
@@ -119,6 +123,10 @@ mod tests {
             "slirp4netns": {"executable": "/usr/bin/slirp4netns", "version": "slirp4netns version 1.2.0\nx"},
             "pasta": {"executable": "", "version": ""},
         }});
+        let told_by_package =
+            json!({"executable": "/usr/bin/pasta", "version": "", "package": "passt_1"});
+        let newer = PodmanProperties::from_info(&json!({"host": {"pasta": told_by_package}}));
+        assert_eq!(newer.pasta.as_deref(), Some("passt_1"));
         let seen = PodmanProperties::from_info(&info);
         let expected = PodmanProperties {
             rootless: true,
