@@ -16,4 +16,5 @@ mod docker_tls;
 mod docker_woven;
 mod podman;
 mod podman_rootless;
+mod runtimes;
 mod swarm;

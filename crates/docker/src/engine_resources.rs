@@ -109,6 +109,9 @@ struct CreatedObjects {
     undo: Vec<UndoAction>,
 }
 
+/// Name of the container that stays as long as the run.
+const RUN_CONTAINER: &str = "node";
+
 /// Time during which a container is tried again if a Swarm attaches it too late; each try waits 20 s.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -269,23 +272,31 @@ impl EngineResources {
             stdin_once: Some(true),
             labels: Some(self.labels()),
             exposed_ports: Some(ports().map(|(port, _)| port).collect()),
-            host_config: Some(self.session.confine(HostConfig {
-                auto_remove: Some(true),
-                network_mode: Some(spec.attach_to.network_mode()),
-                links: Some(
-                    spec.links.iter().map(|(other, name)| format!("{other}:{name}")).collect(),
-                ),
-                port_bindings: Some(
-                    ports().map(|(port, one)| (port, Some(vec![binding(one)]))).collect(),
-                ),
-                mounts: self.session.host_tools.as_ref().map(HostToolMounts::mounts),
-                security_opt: self.security_options(),
-                log_config: Some(HostConfigLogConfig {
-                    typ: Some("none".to_owned()),
-                    config: None,
+            host_config: Some(
+                self.session.confine(HostConfig {
+                    auto_remove: Some(true),
+                    network_mode: Some(spec.attach_to.network_mode()),
+                    links: Some(
+                        spec.links.iter().map(|(other, name)| format!("{other}:{name}")).collect(),
+                    ),
+                    port_bindings: Some(
+                        ports().map(|(port, one)| (port, Some(vec![binding(one)]))).collect(),
+                    ),
+                    mounts: self.session.host_tools.as_ref().map(HostToolMounts::mounts),
+                    security_opt: self.security_options(),
+                    // The run's own container shows the engine's machine, which a sandbox would hide.
+                    runtime: self
+                        .options
+                        .runtime
+                        .filter(|_| spec.name != RUN_CONTAINER)
+                        .map(|name| name.to_string()),
+                    log_config: Some(HostConfigLogConfig {
+                        typ: Some("none".to_owned()),
+                        config: None,
+                    }),
+                    ..HostConfig::default()
                 }),
-                ..HostConfig::default()
-            })),
+            ),
             ..ContainerCreateBody::default()
         }
     }
@@ -305,7 +316,8 @@ impl EngineResources {
         if let Some(node) = kept.as_ref() {
             return Ok(node.container.clone());
         }
-        let mut started = self.start_containers(&[ContainerSpec::new("node", AttachTo::Host)])?;
+        let mut started =
+            self.start_containers(&[ContainerSpec::new(RUN_CONTAINER, AttachTo::Host)])?;
         let Some(container) = started.pop() else {
             return Err(Error::new("start the container node", "no container was started"));
         };

@@ -15,7 +15,7 @@ use crate::product::EngineProduct;
 use crate::requirement::EngineRequirement;
 use bollard::models::{LocalNodeState, SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tare_network::{Error, Requirement, UnmetRequirement};
+use tare_network::{Error, Requirement, RuntimeName, UnmetRequirement};
 
 /// Docker Engine or Podman, which may be absent.
 pub struct EnginePlace {
@@ -257,6 +257,7 @@ impl EnginePlace {
                 remedy: "use --server-context A --client-context B --nodes 2".to_owned(),
             }),
             (EngineRequirement::SwarmManager, Ok(known)) => check_manager(known),
+            (EngineRequirement::Runtime(name), Ok(known)) => check_runtime(&known.info, name),
             (want, Ok(known)) => {
                 let podman = known.podman.as_ref();
                 return podman?.requirement(&want).map(Requirement::Unmet);
@@ -405,6 +406,21 @@ fn check_manager(known: &EngineInfo) -> Result<(), UnmetRequirement> {
             "run `docker swarm init --advertise-addr ADDRESS`, or point DOCKER_HOST at a manager",
         ),
     }
+}
+
+/// Checks that the engine knows a runtime.
+fn check_runtime(info: &SystemInfo, name: RuntimeName) -> Result<(), UnmetRequirement> {
+    let mut runtimes: Vec<&str> = info.runtimes.iter().flatten().map(|(one, _)| &**one).collect();
+    if runtimes.contains(&name.as_str()) {
+        return Ok(());
+    }
+    runtimes.sort_unstable();
+    Err(UnmetRequirement {
+        reason: format!("this engine knows no runtime {name}: it knows {}", runtimes.join(", ")),
+        remedy: format!(
+            "install {name}, and start dockerd with --add-runtime {name}=PATH (or `runtimes` in daemon.json)"
+        ),
+    })
 }
 
 fn check_driver(known: &EngineInfo, driver: &str) -> Result<(), UnmetRequirement> {

@@ -1,5 +1,7 @@
 //! Requirements of a network of Docker, in addition to an engine.
 
+use tare_network::RuntimeName;
+
 /// Stack in user space by which Podman connects a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserModeStack {
@@ -39,6 +41,8 @@ pub enum EngineRequirement {
     RootlessPodman,
     /// The program of a rootless network mode that this Podman knows.
     PodmanStack(UserModeStack),
+    /// An OCI runtime that the engine knows.
+    Runtime(RuntimeName),
     /// A feature of the engine's kernel, by its module.
     Kernel(&'static str),
     /// A program on this machine, and the Debian package that has it.

@@ -19,6 +19,7 @@ pub mod procfs_counters;
 mod rate;
 mod registry;
 mod requirement;
+mod runtime_name;
 mod shell;
 mod spec;
 mod timeout;
@@ -33,6 +34,7 @@ pub use options::{NetworkOption, NetworkOptions};
 pub use rate::{BitsPerSecond, RateError};
 pub use registry::{FindError, NetworkAvailability, NetworkRegistry};
 pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequirement};
+pub use runtime_name::{InvalidRuntimeName, RuntimeName};
 pub use shell::quote;
 pub use spec::{NetworkSpec, NetworkSpecError};
 pub use tare_record::{

@@ -1,6 +1,6 @@
 //! Options that change a network, spelled after a `+`.
 
-use crate::{BitsPerSecond, Offload, Offloads};
+use crate::{BitsPerSecond, Offload, Offloads, RuntimeName};
 use std::fmt;
 
 /// Option that a network can have.
@@ -24,11 +24,13 @@ pub enum NetworkOption {
     Idle,
     /// Connections spliced between sockets, without packets.
     Splice,
+    /// OCI runtime that starts the engine's containers.
+    Runtime,
 }
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -38,6 +40,7 @@ impl NetworkOption {
         Self::Rps,
         Self::Idle,
         Self::Splice,
+        Self::Runtime,
     ];
 
     /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
@@ -73,6 +76,7 @@ impl NetworkOption {
             Self::Splice => {
                 "the port published on the loopback address, whose connections pasta splices without packets"
             }
+            Self::Runtime => "the OCI runtime that starts the containers",
         }
     }
 }
@@ -87,6 +91,9 @@ impl fmt::Display for NetworkOption {
             Self::Splice => write!(f, "+splice ({})", self.summary()),
             Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
             Self::Idle => write!(f, "+idle=COUNT ({}, for example +idle=998)", self.summary()),
+            Self::Runtime => {
+                write!(f, "+runtime=NAME ({}, for example +runtime=runsc)", self.summary())
+            }
             Self::Rate => write!(f, "+rate=RATE ({}, for example +rate=970mbit)", self.summary()),
             Self::Without => write!(
                 f,
@@ -124,6 +131,8 @@ pub struct NetworkOptions {
     pub idle: Option<u32>,
     /// Publishes the port on the loopback address, whose connections are spliced (`+splice`).
     pub splice: bool,
+    /// OCI runtime that starts the engine's containers (`+runtime=`). `None` stands for the engine's default.
+    pub runtime: Option<RuntimeName>,
 }
 
 impl NetworkOptions {
@@ -140,6 +149,7 @@ impl NetworkOptions {
             NetworkOption::Rps => self.rps,
             NetworkOption::Idle => self.idle.is_some(),
             NetworkOption::Splice => self.splice,
+            NetworkOption::Runtime => self.runtime.is_some(),
         }
     }
 
@@ -161,6 +171,7 @@ impl fmt::Display for NetworkOptions {
         self.mtu.map_or(Ok(()), |mtu| write!(f, "+mtu={mtu}"))?;
         f.write_str(if self.rps { "+rps" } else { "" })?;
         self.idle.map_or(Ok(()), |idle| write!(f, "+idle={idle}"))?;
-        f.write_str(if self.splice { "+splice" } else { "" })
+        f.write_str(if self.splice { "+splice" } else { "" })?;
+        self.runtime.map_or(Ok(()), |runtime| write!(f, "+runtime={runtime}"))
     }
 }

@@ -1,7 +1,7 @@
 //! Name of a network with its options: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
 use crate::options::{NetworkOption, NetworkOptions, describe_options};
-use crate::{Offload, RateError, UnknownOffload};
+use crate::{InvalidRuntimeName, Offload, RateError, UnknownOffload};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -67,6 +67,14 @@ pub enum NetworkSpecError {
         spelled: String,
         /// Text that the user gave as the number.
         idle: String,
+    },
+    /// The runtime's name is none.
+    #[error("`{spelled}`: {source}")]
+    Runtime {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Error of the name.
+        source: InvalidRuntimeName,
     },
     /// There is no such offload.
     #[error("`{spelled}`: {source}")]
@@ -141,6 +149,7 @@ fn parse_option(
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
         ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
         ("idle", Some(idle)) => parse_idle(idle, spelled, options),
+        ("runtime", Some(runtime)) => parse_runtime(runtime, spelled, options),
         ("without", Some(offload)) => parse_offload(offload, spelled, options),
         _ => {
             let (spelled, option) = (spelled.to_owned(), option.to_owned());
@@ -202,6 +211,15 @@ fn parse_idle(
     let wrong = || NetworkSpecError::Idle { spelled: spelled.to_owned(), idle: idle.to_owned() };
     let count = idle.parse().ok().filter(|count| IDLE.contains(count)).ok_or_else(wrong)?;
     give_once("idle", spelled, &mut options.idle, count)
+}
+
+fn parse_runtime(
+    runtime: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = |source| NetworkSpecError::Runtime { spelled: spelled.to_owned(), source };
+    give_once("runtime", spelled, &mut options.runtime, runtime.parse().map_err(wrong)?)
 }
 
 fn parse_offload(
@@ -308,13 +326,15 @@ mod tests {
             splice: bool,
             mtu in proptest::option::of(MTUS),
             idle in proptest::option::of(IDLE),
+            runtime in proptest::option::of("[a-z][a-z0-9._-]{0,12}"),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
         ) {
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
             let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
+            let runtime = runtime.map(|name| name.parse().unwrap());
             let options = NetworkOptions {
-                plain, rate, without, unconfined, untracked, mtu, rps, idle, splice,
+                plain, rate, without, unconfined, untracked, mtu, rps, idle, splice, runtime,
             };
             let one = NetworkSpec { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));

@@ -20,7 +20,10 @@ impl OwnNetworks {
     /// Returns true if the user spelled such a network. Options that shape its traffic need no permission.
     fn has(&self, network: &NetworkSpec) -> bool {
         self.0.iter().any(|own| {
-            own.name == network.name && (own.options.unconfined || !network.options.unconfined)
+            own.name == network.name
+                && (own.options.unconfined || !network.options.unconfined)
+                && (network.options.runtime.is_none()
+                    || own.options.runtime == network.options.runtime)
         })
     }
 }
@@ -43,6 +46,9 @@ pub(crate) fn network_requests(
             programs.into_iter().map(|program| format!("runs {program}")).collect();
         if network.options.unconfined {
             actions.push("leaves out the engine's security profile".to_owned());
+        }
+        if let Some(runtime) = network.options.runtime {
+            actions.push(format!("starts containers by the runtime {runtime}"));
         }
         requests.extend(
             actions.into_iter().map(|action| ForeignRequest { subject: subject.clone(), action }),
@@ -68,5 +74,7 @@ mod tests {
         assert!(!has(&["exec:./b"], "exec:./a"));
         assert!(!has(&["docker:bridge"], "docker:bridge+unconfined"));
         assert!(has(&["docker:bridge+unconfined"], "docker:bridge"));
+        assert!(!has(&["docker:bridge+runtime=runc"], "docker:bridge+runtime=other"));
+        assert!(has(&["docker:bridge+runtime=runc"], "docker:bridge"));
     }
 }

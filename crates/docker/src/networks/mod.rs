@@ -83,7 +83,10 @@ trait DockerNetworkDefinition: Send + Sync + 'static {
 }
 
 /// Options of every network of Docker.
-const OPTIONS: &[NetworkOption] = &[NetworkOption::Unconfined];
+const OPTIONS: &[NetworkOption] = &[NetworkOption::Unconfined, NetworkOption::Runtime];
+
+/// Options of every network of Podman, whose API by Docker's words takes no runtime.
+const PODMAN_OPTIONS: &[NetworkOption] = &[NetworkOption::Unconfined];
 
 /// Returns all networks of Docker.
 #[must_use]
@@ -215,7 +218,8 @@ impl Network for DockerNetwork {
         match there {
             Err(missing) => vec![Requirement::Unmet(missing)],
             Ok(()) => {
-                let wants = self.definition.requirements(site).into_iter();
+                let runtime = site.options.runtime.map(EngineRequirement::Runtime);
+                let wants = self.definition.requirements(site).into_iter().chain(runtime);
                 wants.filter_map(|want| self.place.requirement(want)).collect()
             }
         }

@@ -96,6 +96,9 @@ impl OptionEntry {
             NetworkOption::Idle => {
                 ("+idle=", Some("a number of containers, 1 to 60000".to_owned()))
             }
+            NetworkOption::Runtime => {
+                ("+runtime=", Some("a runtime that the engine knows".to_owned()))
+            }
             NetworkOption::Mtu => ("+mtu=", Some("bytes, 68 to 65535".to_owned())),
         };
         let summary = option.summary().to_owned();

@@ -7,8 +7,8 @@ mod stack;
 
 use super::layout::NetworkLayout;
 use super::{
-    DockerNetwork, DockerNetworkDefinition, OPTIONS, bridge, container, existing, host, macvlan,
-    published, user_bridge,
+    DockerNetwork, DockerNetworkDefinition, PODMAN_OPTIONS, bridge, container, existing, host,
+    macvlan, published, user_bridge,
 };
 use crate::engine_resources::EngineResources;
 use crate::place::EnginePlace;
@@ -128,7 +128,7 @@ impl DockerNetworkDefinition for CommonNetwork {
             summary: self.summary,
             stands_for: self.stands_for,
             source: self.source,
-            options: OPTIONS,
+            options: PODMAN_OPTIONS,
         }
     }
 

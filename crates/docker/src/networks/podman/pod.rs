@@ -5,7 +5,7 @@ use crate::image::PROGRAM;
 use crate::networks::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_specs, server_of,
 };
-use crate::networks::{DockerNetworkDefinition, OPTIONS, host, script};
+use crate::networks::{DockerNetworkDefinition, PODMAN_OPTIONS, host, script};
 use crate::requirement::EngineRequirement;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ impl DockerNetworkDefinition for PodNetwork {
             summary: "two Podman containers in one pod, over its loopback device",
             stands_for: "podman pod create, podman run --pod NAME",
             source: "https://docs.podman.io/en/latest/markdown/podman-pod-create.1.html",
-            options: OPTIONS,
+            options: PODMAN_OPTIONS,
         }
     }
 

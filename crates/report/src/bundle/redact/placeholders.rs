@@ -9,8 +9,18 @@ const PATH_SCHEMES: [&str; 6] =
     ["exec:", "cni:", "cni-published:", "pasta:", "slirp4netns:", "rootlesskit:"];
 
 /// Options that may follow the path in a network's name, each after a `+`.
-const OPTIONS: [&str; 8] =
-    ["plain", "unconfined", "untracked", "rps", "rate", "mtu", "without", "splice"];
+const OPTIONS: [&str; 10] = [
+    "plain",
+    "unconfined",
+    "untracked",
+    "rps",
+    "rate",
+    "mtu",
+    "idle",
+    "without",
+    "splice",
+    "runtime",
+];
 
 /// Private value, and the placeholder that replaces it.
 type Replacement = (String, String);

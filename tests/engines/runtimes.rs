@@ -1,0 +1,53 @@
+//! Other OCI runtimes of a Docker Engine, by `+runtime=NAME`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use support::engine::Engine;
+use support::shared::SharedResource as _;
+use support::{ScratchDirectory, hops, list, short_run, text};
+
+/// Writes a program that starts a runtime with these flags. Returns the flag of dockerd that makes it known.
+fn runtime(scratch: &ScratchDirectory, name: &str, command: &str) -> String {
+    let program = scratch.path(name);
+    fs::write(&program, format!("#!/bin/sh\nexec {command} \"$@\"\n")).expect("room for a script");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it may be changed");
+    format!("--add-runtime={name}={}", program.display())
+}
+
+#[test]
+fn a_container_is_started_by_the_runtime_that_is_asked_for() {
+    let scratch = ScratchDirectory::new();
+    let trace = scratch.path("started");
+    let command =
+        format!("/usr/bin/env sh -c 'echo crun >>{} && exec crun \"$@\"' crun", trace.display());
+    let engine = Engine::with(&[&runtime(&scratch, "traced-crun", &command)]);
+    let before = engine.inventory();
+    let started = || fs::read_to_string(&trace).unwrap_or_default().lines().count();
+    engine.run_once("docker:bridge", &[]);
+    assert_eq!(started(), 0, "the engine's own runtime starts what asks for none");
+    let name = "docker:bridge+runtime=traced-crun";
+    let document = engine.run_once(name, &[]);
+    assert!(started() > 0);
+    let path = ["client-0:eth0", "node-0:docker0", "server-0:eth0"];
+    let mut hops = hops(&document, name);
+    hops.retain(|hop| !hop.contains("conntrack") && !hop.contains("filter/"));
+    assert_eq!(hops, path);
+    assert_eq!(engine.inventory(), before);
+    let asked = ["--network", "docker:bridge+runtime=nobodys", "--json"];
+    let refused = engine.tare().run(&short_run(&asked)).expect(1).json();
+    let skipped = &list(&refused["run"], "skipped")[0];
+    assert!(text(skipped, "reason").contains("knows no runtime nobodys"), "{skipped}");
+    assert!(text(skipped, "remedy").contains("--add-runtime"), "{skipped}");
+}
+
+#[test]
+fn gvisor_carries_traffic_by_its_own_network_stack() {
+    let scratch = ScratchDirectory::new();
+    let flag = runtime(&scratch, "runsc", "runsc --platform=ptrace --ignore-cgroups");
+    let engine = Engine::with(&[&flag]);
+    let before = engine.inventory();
+    let name = "docker:bridge+runtime=runsc";
+    let document = engine.run_once(name, &[]);
+    assert!(hops(&document, name).iter().any(|hop| hop.contains("docker0")), "{document}");
+    assert_eq!(engine.inventory(), before);
+}
