@@ -114,8 +114,9 @@ fn a_network_and_a_workload_are_each_a_file_of_their_own() {
     {
         let document = tare.run(&["list", listed, "--json"]).expect(0).json();
         // The networks of other places are in crates of their own.
-        let elsewhere =
-            |name: &str| ["docker:", "swarm:", "k8s:"].iter().any(|place| name.starts_with(place));
+        let elsewhere = |name: &str| {
+            ["docker:", "swarm:", "podman:", "k8s:"].iter().any(|place| name.starts_with(place))
+        };
         let names = list(&document, listed).iter().map(|row| text(row, "name"));
         // Several tests of a foreign tool share one file: iperf3-udp is in that of iperf3.
         let tool = |name: &str| {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
-use tare_network::{Error, NamespaceCounts};
+use tare_network::{Error, Hop, HopKind, NamespaceCounts};
 
 /// Snapshot of a container's network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct NetnsSnapshot {
     /// Mode of seccomp under which programs run: 0 for none, 2 for a filter (proc_pid_status(5)).
     #[serde(default)]
     pub seccomp: Option<u8>,
+    /// Release of the kernel of the container's programs, which may be a sandbox's own.
+    #[serde(default)]
+    pub kernel: Option<String>,
     /// Lines of the hosts file.
     #[serde(default)]
     pub hosts: Vec<String>,
@@ -68,8 +71,9 @@ pub struct UnderlayCounts {
 pub struct DeviceSnapshot {
     /// Name of the device.
     pub name: String,
-    /// MTU, bytes.
-    pub mtu: u32,
+    /// MTU, bytes. `None` if the namespace's kernel does not show it: that of gVisor.
+    #[serde(default)]
+    pub mtu: Option<u32>,
     /// Packets that left by it: while the program connected, for `--dial`; else since it was made.
     pub sent: u64,
     /// True if the device is a bridge.
@@ -77,6 +81,14 @@ pub struct DeviceSnapshot {
     /// Addresses of the device, without loopback and link-local ones.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
+}
+
+impl DeviceSnapshot {
+    /// Returns the device as a hop in a place.
+    #[must_use]
+    pub fn to_hop(&self, kind: HopKind, place: &str) -> Hop {
+        Hop { mtu: self.mtu, ..Hop::new(kind, &self.name, place) }
+    }
 }
 
 impl NetnsSnapshot {

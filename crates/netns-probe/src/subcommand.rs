@@ -185,6 +185,7 @@ pub fn take_snapshot() -> NetnsSnapshot {
         listening,
         bridged_past_netfilter: text("/proc/sys/net/bridge/bridge-nf-call-iptables").trim() == "1",
         seccomp: seccomp(&text("/proc/self/status")),
+        kernel: rustix::system::uname().release().to_str().ok().map(str::to_owned),
         hosts: text("/etc/hosts").lines().map(str::to_owned).collect(),
         ..NetnsSnapshot::default()
     }
@@ -198,15 +199,30 @@ fn devices() -> Vec<DeviceSnapshot> {
             let path = entry.path();
             Some(DeviceSnapshot {
                 name: entry.file_name().into_string().ok()?,
-                mtu: number(&path.join("mtu"))?,
+                mtu: Some(number(&path.join("mtu"))?),
                 sent: number(&path.join("statistics/tx_packets")).unwrap_or_default(),
                 bridge: path.join("bridge").exists(),
                 addresses: Vec::new(),
             })
         })
         .collect();
+    if devices.is_empty() {
+        devices = devices_of_table(&fs::read_to_string("/proc/net/dev").unwrap_or_default());
+    }
     devices.sort_by(|one, other| one.name.cmp(&other.name));
     devices
+}
+
+/// Returns the devices of /proc/net/dev, where there is no /sys, as in gVisor: two lines of headings, then
+/// `NAME: ` with eight counters of what was received and eight of what was sent.
+fn devices_of_table(table: &str) -> Vec<DeviceSnapshot> {
+    const SENT_PACKETS: usize = 9;
+    let device = |line: &str| {
+        let (name, counters) = line.split_once(':')?;
+        let sent = counters.split_whitespace().nth(SENT_PACKETS)?.parse().ok()?;
+        Some(DeviceSnapshot { name: name.trim().to_owned(), sent, ..DeviceSnapshot::default() })
+    };
+    table.lines().skip(2).filter_map(device).collect()
 }
 
 fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
@@ -319,11 +335,22 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_without_sys_shows_its_devices_in_a_table() {
+        let table = "Inter-|   Receive   |  Transmit\n face |bytes packets\n    \
+                     lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n  \
+                     eth0:     586      7    0    0    0     0          0         0      700       9    0    0    0     0       0          0\n";
+        let devices = devices_of_table(table);
+        let seen: Vec<_> = devices.iter().map(|one| (one.name.as_str(), one.sent)).collect();
+        assert_eq!(seen, [("lo", 0), ("eth0", 9)]);
+        assert_eq!(devices_of_table("?"), []);
+    }
+
+    #[test]
     fn this_machine_is_seen() {
         let seen = take_snapshot();
         let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
-        let loopback = seen.device("lo").map(|device| (device.mtu.to_string(), device.bridge));
-        assert_eq!(loopback, Some((mtu.trim().to_owned(), false)), "{seen:?}");
+        let loopback = seen.device("lo").map(|device| (device.mtu, device.bridge));
+        assert_eq!(loopback, Some((mtu.trim().parse().ok(), false)), "{seen:?}");
         let line = serde_json::to_string(&seen).unwrap();
         assert_eq!(crate::parse_snapshot(&line), Ok(seen));
     }

@@ -142,7 +142,9 @@ impl Catalogue for BuildCatalogue {
     }
 
     fn can_be_woven(&self, network: &NetworkSpec) -> bool {
-        self.networks.find(network).is_ok_and(|network| network.can_be_woven())
+        // A runtime may be a sandbox with a network stack in user space.
+        network.options.runtime.is_none()
+            && self.networks.find(network).is_ok_and(|network| network.can_be_woven())
     }
 
     fn is_on_other_machines(&self, network: &NetworkSpec) -> bool {

@@ -80,7 +80,7 @@ pub fn uplink_device(seen: &NetnsSnapshot) -> Result<String, Error> {
 /// Returns the hops on a bridge of the machine, with netfilter if bridged packets pass it.
 pub(crate) fn bridge_hops(seen: &NetnsSnapshot, name: &str, driver: &str) -> Vec<Hop> {
     let mut bridge = Hop::new(HopKind::Bridge, name, NODE).with_detail(format!("driver {driver}"));
-    bridge.mtu = seen.device(name).map(|device| device.mtu);
+    bridge.mtu = seen.device(name).and_then(|device| device.mtu);
     let mut hops = vec![bridge];
     if seen.bridged_past_netfilter {
         hops.push(

@@ -96,7 +96,7 @@ impl DockerNetworkDefinition for ParentDeviceNetwork {
             self.driver(),
             self.mode().1
         ));
-        below.mtu = seen.device(&parent).map(|device| device.mtu);
+        below.mtu = seen.device(&parent).and_then(|device| device.mtu);
         Ok(NetworkLayout {
             routes: direct_routes(shape, site, &servers),
             servers,

@@ -20,6 +20,7 @@ mod overlay_kv;
 pub(crate) mod podman;
 pub mod published;
 pub mod ranges;
+mod sandbox_kernel;
 pub mod script;
 mod shell_wiring;
 mod two_engines;
@@ -34,6 +35,7 @@ use crate::engine_resources::EngineResources;
 use crate::place::EnginePlace;
 use crate::requirement::EngineRequirement;
 use layout::{NetworkEndpoint, NetworkLayout};
+use sandbox_kernel::with_sandbox_kernels;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
@@ -241,7 +243,11 @@ impl Network for DockerNetwork {
             let work = work(&self.place)?;
             let sides = EnginePair::single(work.engine());
             let laid = self.definition.lay_out(&work, shape, site)?;
-            let hops = verify::verify_paths(&sides, &laid, shape)?;
+            let mut hops = verify::verify_paths(&sides, &laid, shape)?;
+            if site.options.runtime.is_some() {
+                let kernel = self.place.info().ok().and_then(|own| own.info.kernel_version.clone());
+                hops = with_sandbox_kernels(&work, &laid, hops, kernel.as_deref())?;
+            }
             let machines = [EngineMachine::new(&work, layout::NODE)?];
             return Ok(build_topology(&sides, laid, hops, &machines, None, Box::new(work)));
         };

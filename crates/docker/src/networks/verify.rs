@@ -177,8 +177,8 @@ fn check_path(
         return Err(Error::new(what, why));
     }
     let asked = shape.mtu != DEFAULT_MTU && kind != HopKind::Loopback;
-    if asked && device.mtu != shape.mtu {
-        let why = format!("the device {name} has an MTU of {}", device.mtu);
+    if let Some(mtu) = device.mtu.filter(|&mtu| asked && mtu != shape.mtu) {
+        let why = format!("the device {name} has an MTU of {mtu}");
         return Err(Error::new(format!("give client-0 an MTU of {}", shape.mtu), why).with_remedy(
             "omit --mtu, or use docker:user-bridge, docker:macvlan or docker:ipvlan-l2",
         ));
@@ -190,7 +190,7 @@ fn check_path(
 fn address_hop(seen: &NetnsSnapshot, kind: HopKind, endpoint: &NetworkEndpoint) -> Hop {
     let place = &endpoint.container.name;
     match seen.device_of(endpoint.address) {
-        Some(device) => Hop::new(kind, &device.name, place).with_mtu(device.mtu),
+        Some(device) => device.to_hop(kind, place),
         None => Hop::new(kind, endpoint.address.to_string(), place),
     }
 }
@@ -204,7 +204,7 @@ fn to_hop(step: &PathStep, seen: &ConnectionSnapshots<'_>) -> Result<Hop, Error>
                 "the kernel lists no such device",
             )
         })?;
-        Ok(Hop::new(kind, name, place).with_mtu(device.mtu))
+        Ok(device.to_hop(kind, place))
     };
     match step {
         PathStep::ClientDevice(kind, name) => device(seen.client, *kind, name, "client-0"),

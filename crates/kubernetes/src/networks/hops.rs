@@ -62,7 +62,7 @@ impl ClusterNetworkDefinition {
             let why = "the counters of its devices did not increase: packets take another path";
             return Err(Error::new(what, why));
         };
-        Ok(Hop::new(kind, &device.name, "client-0").with_mtu(device.mtu))
+        Ok(device.to_hop(kind, "client-0"))
     }
 
     /// Returns the hops between the ends, which pods do not see: what the cluster is asked for.
@@ -94,8 +94,8 @@ impl ClusterNetworkDefinition {
 }
 
 fn loopback_hop(seen: &NetnsSnapshot) -> Hop {
-    let hop = Hop::new(HopKind::Loopback, "lo", "client-0");
-    seen.device("lo").map_or(hop.clone(), |device| hop.with_mtu(device.mtu))
+    let (kind, place) = (HopKind::Loopback, "client-0");
+    seen.device("lo").map_or_else(|| Hop::new(kind, "lo", place), |one| one.to_hop(kind, place))
 }
 
 /// Returns the hop of the device that has an address, else of the device of the default route.
@@ -103,7 +103,7 @@ fn device_hop(seen: &NetnsSnapshot, address: IpAddr, kind: HopKind, place: &str)
     // Some plugins route every address by the default route, even those of the pod's own subnet.
     let by_route = || seen.device(seen.uplink.as_deref()?);
     match seen.device_of(address).or_else(by_route) {
-        Some(device) => Hop::new(kind, &device.name, place).with_mtu(device.mtu),
+        Some(device) => device.to_hop(kind, place),
         None => Hop::new(kind, address.to_string(), place),
     }
 }
