@@ -143,9 +143,9 @@ impl EngineResources {
         }
     }
 
-    /// Returns the image of the containers.
-    pub(crate) fn image(&self) -> &str {
-        &self.session.image
+    /// Returns the image of the containers, if tare's program is in it. Returns `None` for an image of the user's.
+    pub(crate) fn own_image(&self) -> Option<&str> {
+        self.session.program.is_none().then_some(self.session.image.as_str())
     }
 
     /// Returns what Podman's own API states. Returns `None` if the engine is not Podman.

@@ -10,11 +10,16 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use std::io;
+use std::time::Duration;
+use tare_network::scaled_timeout;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 /// Version of the API: that of Podman 4.0, which later ones speak as well.
 const PREFIX: &str = "/v4.0.0/libpod";
+
+/// Timeout of a request. Removing a pod waits for the end of its containers.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Request of Podman's own API.
 #[derive(Clone, Debug)]
@@ -76,6 +81,12 @@ impl LibpodRequest {
     /// # Errors
     /// Podman does not answer or refuses, or is reached in another way than by a socket or plain TCP.
     pub(crate) async fn send(self, address: &EngineAddress) -> Result<Value, LibpodRefusal> {
+        let limit = scaled_timeout(REQUEST_TIMEOUT);
+        let answer = tokio::time::timeout(limit, self.send_to(address)).await;
+        answer.unwrap_or_else(|_| Err(LibpodRefusal::Refused("Podman does not answer".to_owned())))
+    }
+
+    async fn send_to(self, address: &EngineAddress) -> Result<Value, LibpodRefusal> {
         match address {
             EngineAddress::Unix(path) => self.send_over(UnixStream::connect(path).await?).await,
             EngineAddress::Tcp(host) => self.send_over(TcpStream::connect(host).await?).await,

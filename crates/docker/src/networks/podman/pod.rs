@@ -34,12 +34,13 @@ impl DockerNetworkDefinition for PodNetwork {
         shape: &Shape,
         site: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
-        // The pod's first container is tare's own, too, so that Podman builds no image for it, and ends with the others.
-        let pod = work.create_pod(json!({
-            "infra_image": work.image(),
-            "infra_command": [PROGRAM, INTERNAL, "pause"],
-            "exit_policy": "stop",
-        }))?;
+        // The pod's first container ends with the others. With tare's own image it is tare's, too: Podman builds one.
+        let mut request = json!({"exit_policy": "stop"});
+        if let Some(image) = work.own_image() {
+            request["infra_image"] = image.into();
+            request["infra_command"] = json!([PROGRAM, INTERNAL, "pause"]);
+        }
+        let pod = work.create_pod(request)?;
         let addresses = host::loopback_addresses(shape)?;
         let on = AttachTo::Pod(pod);
         let servers = work.start_containers(&container_specs("server", shape.servers, &on))?;
