@@ -20,16 +20,19 @@ use tare_network::{UnmetRequirement, scaled_timeout};
 const PROGRAM: &str = "podman";
 
 /// Shell that runs the service for as long as its standard input is open: it ends with tare, even if tare is killed, and
-/// the directory goes with it. Its first argument is the directory, the others are the service's command.
+/// the directory goes with it. The directory of a service that ends by itself stays, with its complaint. The first argument
+/// is the directory, the others are the service's command.
 const SUPERVISOR: &str = r#"
 directory=$1
 shift
 exec 3<&0
 "$@" </dev/null 3<&- &
 service=$!
-(read -r _ <&3; kill "$service" 2>/dev/null; rm -rf "$directory") &
+(read -r _ <&3; : >"$directory/ending"; kill "$service" 2>/dev/null) &
+stopper=$!
 exec 3<&-
 wait "$service"
+if [ -e "$directory/ending" ]; then rm -rf "$directory"; else kill "$stopper"; fi
 "#;
 
 /// Timeout of the first answer: Podman makes its storage and user namespace before it listens.
