@@ -229,14 +229,16 @@ mod tests {
     fn the_service_ends_and_its_directory_goes_when_it_is_dropped() {
         let directory = tempfile::tempdir().unwrap();
         let ended = directory.path().join("ended");
-        let script =
-            format!("trap 'kill $!; echo >{}; exit' TERM; sleep 600 & wait", ended.display());
+        let script = format!(
+            "trap 'kill $!; echo >{}; exit' TERM; sleep 600 & echo ready >&2; wait",
+            ended.display()
+        );
         let service = service(directory.path(), &script);
         let files = service.directory.clone();
-        // The script does not listen; the test does in its place, once it has started.
+        // The script does not listen; the test does in its place, once the script handles the signal.
         let socket = service.socket();
         let listening = std::thread::spawn(move || {
-            while !files.join("log").exists() {
+            while std::fs::read(files.join("log")).unwrap_or_default().is_empty() {
                 std::thread::yield_now();
             }
             UnixListener::bind(socket).unwrap()
