@@ -1,5 +1,6 @@
 //! Podman of an ordinary user, without a socket: tare starts its service, and nothing of a run remains, however it ends.
 
+use serde_json::Value;
 use support::rootless::RootlessPodman;
 use support::{eventually, hops, list, short_run, text};
 
@@ -11,12 +12,28 @@ fn endless(user: &RootlessPodman, networks: &str) -> support::program::RunningPr
     running
 }
 
+/// Returns what is there after a first use of Podman, whose own process and database stay from then on.
+fn used(user: &RootlessPodman) -> Vec<String> {
+    user.shell_output("podman info");
+    user.inventory()
+}
+
+/// Measures networks once, and checks the hops of each. Returns the document.
+fn measure(user: &RootlessPodman, cases: &[(&str, &[&str])]) -> Value {
+    let names: Vec<&str> = cases.iter().map(|(network, _)| *network).collect();
+    let names = names.join(",");
+    let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
+    let document = user.run(&short_run(&asked)).expect(0).json();
+    for (network, path) in cases {
+        assert_eq!(hops(&document, network), *path, "{network}");
+    }
+    document
+}
+
 #[test]
 fn networks_take_the_path_that_a_rootless_podman_gives_them() {
     let user = RootlessPodman::new();
-    // Podman's own pause process and its database stay from the first command on.
-    user.shell_output("podman info");
-    let before = user.inventory();
+    let before = used(&user);
     let cases = [
         ("podman:host", &["client-0:lo"][..]),
         ("podman:bridge", &["client-0:eth0", "rootless-netns:podman0", "server-0:eth0"]),
@@ -26,12 +43,7 @@ fn networks_take_the_path_that_a_rootless_podman_gives_them() {
         ("podman:pod", &["client-0:lo"]),
         ("podman:slirp4netns", &["node-0:slirp4netns", "server-0:tap0"]),
     ];
-    let names = cases.map(|(network, _)| network).join(",");
-    let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
-    let document = user.run(&short_run(&asked)).expect(0).json();
-    for (network, path) in cases {
-        assert_eq!(hops(&document, network), path, "{network}");
-    }
+    let document = measure(&user, &cases);
     let engine = &list(&document["environment"], "engines")[0];
     assert_eq!(text(engine, "product"), "Podman");
     assert!(list(engine, "security").iter().any(|one| one == "name=rootless"), "{engine}");
@@ -41,8 +53,7 @@ fn networks_take_the_path_that_a_rootless_podman_gives_them() {
 #[test]
 fn podman_5_connects_a_users_container_by_pasta() {
     let user = RootlessPodman::of_debian_13();
-    user.shell_output("podman info");
-    let before = user.inventory();
+    let before = used(&user);
     let cases = [
         ("podman:host", &["client-0:lo"][..]),
         ("podman:bridge", &["client-0:eth0", "rootless-netns:podman0", "server-0:eth0"]),
@@ -51,12 +62,7 @@ fn podman_5_connects_a_users_container_by_pasta() {
         ("podman:pasta", &["node-0:pasta", "server-0:eth0"]),
         ("podman:slirp4netns", &["node-0:slirp4netns", "server-0:tap0"]),
     ];
-    let names = cases.map(|(network, _)| network).join(",");
-    let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
-    let document = user.run(&short_run(&asked)).expect(0).json();
-    for (network, path) in cases {
-        assert_eq!(hops(&document, network), path, "{network}");
-    }
+    let document = measure(&user, &cases);
     let engine = &list(&document["environment"], "engines")[0];
     assert!(text(engine, "version").starts_with("5."), "{engine}");
     assert!(!text(&engine["components"], "pasta").is_empty(), "{engine}");
@@ -81,8 +87,7 @@ fn networks_that_a_rootless_podman_cannot_have_say_what_they_need() {
 #[test]
 fn a_killed_run_ends_its_service_and_clean_removes_the_rest() {
     let user = RootlessPodman::new();
-    user.shell_output("podman info");
-    let before = user.inventory();
+    let before = used(&user);
     let running = endless(&user, "podman:pod,podman:slirp4netns");
     user.shell_output("kill -KILL $(pgrep --full '^[^ ]*tare run ')");
     running.wait();
@@ -105,8 +110,7 @@ fn a_killed_run_ends_its_service_and_clean_removes_the_rest() {
 #[test]
 fn a_stack_that_is_killed_costs_its_trial_and_leaves_nothing() {
     let user = RootlessPodman::new();
-    user.shell_output("podman info");
-    let before = user.inventory();
+    let before = used(&user);
     let mut running = endless(&user, "podman:host,podman:slirp4netns");
     eventually("the stack runs", || {
         let mut kill = user.command("/bin/sh");

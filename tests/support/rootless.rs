@@ -35,8 +35,7 @@ umount -l /old
 "#;
 
 /// First process of the namespaces, with the user's home as its argument. crun refuses a mixture of cgroup versions. The
-/// user has subordinate ids, may open the tun
-/// device, and gets limits that a process of any machine may have.
+/// user has subordinate ids, may open the tun device, and gets limits that a process of any machine may have.
 const INIT: &str = r#"
 home=$1 user=23456
 mount --make-rprivate /
@@ -120,11 +119,6 @@ impl RootlessPodman {
         let text = fs::read_to_string(children).expect("it runs");
         let first = text.split_whitespace().next().and_then(|pid| pid.parse().ok());
         Self { init, first_process: first.expect("it has a child"), home, _files: files }
-    }
-
-    /// Returns the user's directory.
-    pub fn home(&self) -> &Path {
-        &self.home
     }
 
     /// Returns a command that the user runs on this machine.

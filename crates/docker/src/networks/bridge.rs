@@ -6,7 +6,6 @@ use super::{DockerNetworkDefinition, OPTIONS, script};
 pub(super) use crate::container_handle::DEFAULT_NETWORK;
 use crate::engine_resources::EngineResources;
 use crate::podman::libpod::LibpodRequest;
-use crate::requirement::EngineRequirement;
 use bollard::models::NetworkInspect;
 use tare_netns_probe::NetnsSnapshot;
 use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
@@ -34,10 +33,6 @@ impl DockerNetworkDefinition for DefaultBridgeNetwork {
             source: "https://docs.docker.com/engine/network/drivers/bridge/",
             options: OPTIONS,
         }
-    }
-
-    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
-        Vec::new()
     }
 
     fn lay_out(

@@ -7,7 +7,6 @@ use super::layout::{
 };
 use super::{DockerNetworkDefinition, OPTIONS, script};
 use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
-use crate::requirement::EngineRequirement;
 use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct ContainerModeNetwork;
@@ -21,10 +20,6 @@ impl DockerNetworkDefinition for ContainerModeNetwork {
             source: "https://docs.docker.com/engine/network/#container-networks",
             options: OPTIONS,
         }
-    }
-
-    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
-        Vec::new()
     }
 
     fn lay_out(

@@ -3,7 +3,6 @@
 use super::layout::{NetworkEndpoint, NetworkLayout, PathStep, container_specs, direct_routes};
 use super::{DockerNetworkDefinition, OPTIONS, script, two_engines};
 use crate::engine_resources::{AttachTo, EngineResources};
-use crate::requirement::EngineRequirement;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tare_network::{Error, Family, HopKind, NetworkInfo, NetworkParameters, Shape};
 
@@ -18,10 +17,6 @@ impl DockerNetworkDefinition for DockerHostNetwork {
             source: "https://docs.docker.com/engine/network/drivers/host/",
             options: OPTIONS,
         }
-    }
-
-    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
-        Vec::new()
     }
 
     fn lay_out(

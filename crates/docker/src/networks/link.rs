@@ -7,7 +7,6 @@ use super::layout::{
 use super::machine::MachineSnapshot;
 use super::{DockerNetworkDefinition, OPTIONS, script};
 use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
-use crate::requirement::EngineRequirement;
 use tare_network::{Error, NetworkInfo, NetworkParameters, Shape};
 
 pub(super) struct DockerLinkNetwork;
@@ -21,10 +20,6 @@ impl DockerNetworkDefinition for DockerLinkNetwork {
             source: "https://docs.docker.com/engine/network/links/",
             options: OPTIONS,
         }
-    }
-
-    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
-        Vec::new()
     }
 
     fn lay_out(

@@ -48,7 +48,9 @@ trait DockerNetworkDefinition: Send + Sync + 'static {
     /// Returns the description of the network.
     fn info(&self) -> NetworkInfo;
     /// Returns its requirements in addition to an engine.
-    fn requirements(&self, site: &NetworkParameters) -> Vec<EngineRequirement>;
+    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
+        Vec::new()
+    }
     /// Makes its containers and networks.
     fn lay_out(
         &self,

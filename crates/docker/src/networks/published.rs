@@ -14,7 +14,6 @@ use crate::engine_resources::{
     AttachTo, ContainerSpec, EngineResources, PublishedContainerPort as Port,
 };
 use crate::place::EnginePlace;
-use crate::requirement::EngineRequirement;
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
@@ -31,10 +30,6 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
         }
     }
 
-    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
-        Vec::new()
-    }
-
     fn lay_out(
         &self,
         work: &EngineResources,
@@ -43,13 +38,7 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
     ) -> Result<NetworkLayout, Error> {
         let clients = PublishedClients::start(work, shape)?;
         let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
-        let specs: Vec<ContainerSpec> = container_names("server", shape.servers)
-            .enumerate()
-            .map(|(server, name)| ContainerSpec {
-                published: clients.ports_of(server, site),
-                ..ContainerSpec::new(name, on.clone())
-            })
-            .collect();
+        let specs = clients.server_specs(shape, site, &on);
         let servers = start_endpoints(work, &specs, DEFAULT_NETWORK, shape)?;
         let client = &clients.endpoints[0].container;
         Ok(NetworkLayout {
@@ -111,8 +100,22 @@ impl PublishedClients {
         Ok(Self { endpoints: started.into_iter().map(endpoint).collect(), address })
     }
 
+    /// Describes the servers, attached alike, with the ports that each publishes.
+    pub(super) fn server_specs(
+        &self,
+        shape: &Shape,
+        site: &NetworkParameters,
+        on: &AttachTo,
+    ) -> Vec<ContainerSpec> {
+        let spec = |(server, name)| ContainerSpec {
+            published: self.ports_of(server, site),
+            ..ContainerSpec::new(name, on.clone())
+        };
+        container_names("server", shape.servers).enumerate().map(spec).collect()
+    }
+
     /// Returns the ports that a server publishes.
-    pub(super) fn ports_of(&self, server: usize, site: &NetworkParameters) -> Vec<Port> {
+    fn ports_of(&self, server: usize, site: &NetworkParameters) -> Vec<Port> {
         let published = |&port: &u16| Port {
             port,
             host_address: self.address,

@@ -4,7 +4,6 @@ use super::address::random_ipv6_prefix;
 use super::layout::{DEFAULT_MTU, NetworkLayout, direct_routes, start_both};
 use super::{DockerNetworkDefinition, OPTIONS, bridge, script};
 use crate::engine_resources::EngineResources;
-use crate::requirement::EngineRequirement;
 use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest};
 use std::collections::HashMap;
 use tare_network::{Error, Family, NetworkInfo, NetworkParameters, Shape};
@@ -23,10 +22,6 @@ impl DockerNetworkDefinition for UserBridgeNetwork {
             source: "https://docs.docker.com/engine/network/drivers/bridge/",
             options: OPTIONS,
         }
-    }
-
-    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
-        Vec::new()
     }
 
     fn lay_out(

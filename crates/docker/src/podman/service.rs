@@ -3,7 +3,6 @@
 
 use crate::address::EngineAddress;
 use crate::podman::properties::PodmanProperties;
-use rustix::fs::{Access, access};
 use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
@@ -15,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_network::{UnmetRequirement, scaled_timeout};
+use tare_sandbox::program;
 
 /// Name of the program.
 const PROGRAM: &str = "podman";
@@ -54,7 +54,7 @@ pub(crate) struct PodmanService {
 impl PodmanService {
     /// Prepares the service of the podman on the search path. Returns `None` if there is none.
     pub(crate) fn find() -> Option<Self> {
-        let program = find_program(PROGRAM)?;
+        let program = program::find(PROGRAM)?;
         let random = RandomState::new().hash_one(std::process::id());
         let directory = std::env::temp_dir().join(format!("tare-podman-{random:016x}"));
         Some(Self { program, directory, running: Mutex::default() })
@@ -71,7 +71,7 @@ impl PodmanService {
         let version = Command::new(&self.program).arg("--version").stdin(Stdio::null()).output();
         let version = version.map(|output| output.stdout).unwrap_or_default();
         let knows_pasta = knows_pasta(&String::from_utf8_lossy(&version));
-        let installed = |name: &str| find_program(name).map(|_| String::new());
+        let installed = |name: &str| program::find(name).map(|_| String::new());
         PodmanProperties {
             rootless: !rustix::process::geteuid().is_root(),
             slirp4netns: installed("slirp4netns"),
@@ -170,13 +170,6 @@ fn end(mut child: Child) {
     drop(child.stdin.take());
     // Its status says nothing: the service ends by the signal.
     let _ = child.wait();
-}
-
-/// Returns the path of a program on the search path.
-fn find_program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut files = std::env::split_paths(&path).map(|directory| directory.join(name));
-    files.find(|file| access(file, Access::EXEC_OK).is_ok() && file.is_file())
 }
 
 /// Returns true if this version of Podman has the network mode `pasta`, by the answer to `podman --version`.

@@ -6,7 +6,6 @@ use crate::networks::layout::{
     NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_specs, server_of,
 };
 use crate::networks::{DockerNetworkDefinition, PODMAN_OPTIONS, host, script};
-use crate::requirement::EngineRequirement;
 use serde_json::json;
 use std::net::SocketAddr;
 use tare_network::{Error, HopKind, INTERNAL, NetworkInfo, NetworkParameters, Shape};
@@ -22,10 +21,6 @@ impl DockerNetworkDefinition for PodNetwork {
             source: "https://docs.podman.io/en/latest/markdown/podman-pod-create.1.html",
             options: PODMAN_OPTIONS,
         }
-    }
-
-    fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
-        Vec::new()
     }
 
     fn lay_out(

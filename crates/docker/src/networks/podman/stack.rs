@@ -2,7 +2,7 @@
 //! space connects, behind a port that this stack publishes.
 
 use crate::container_handle::ContainerHandle;
-use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
+use crate::engine_resources::{AttachTo, EngineResources};
 use crate::networks::layout::{
     DEFAULT_MTU, NetworkEndpoint, NetworkLayout, PathStep, container_names, is_in_family,
 };
@@ -71,13 +71,7 @@ impl DockerNetworkDefinition for StackNetwork {
     ) -> Result<NetworkLayout, Error> {
         let clients = PublishedClients::start(work, shape)?;
         let on = AttachTo::Network(self.mode(shape));
-        let specs: Vec<ContainerSpec> = container_names("server", shape.servers)
-            .enumerate()
-            .map(|(server, name)| ContainerSpec {
-                published: clients.ports_of(server, site),
-                ..ContainerSpec::new(name, on.clone())
-            })
-            .collect();
+        let specs = clients.server_specs(shape, site, &on);
         let started = work.start_containers(&specs)?.into_iter();
         let servers: Vec<NetworkEndpoint> =
             started.map(|one| endpoint(work, one, shape)).collect::<Result<_, Error>>()?;
