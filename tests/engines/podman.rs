@@ -38,6 +38,11 @@ fn hold_default_bridge(engine: &Engine) {
     engine.docker(&[&holder[..], &["internal", "init"]].concat());
 }
 
+/// Returns the program under test, which uses the service as Podman.
+fn podman_tare(engine: &Engine) -> Tare {
+    Tare::in_directory(engine.scratch().root()).with_variable("CONTAINER_HOST", &engine.host())
+}
+
 /// Returns the bytes that Podman's default bridge has forwarded between containers, or carried from or to its own
 /// machine.
 fn on_default_bridge(engine: &Engine) -> u64 {
@@ -88,8 +93,7 @@ fn networks_of_podmans_own_place_take_the_path_that_it_gives_them() {
     hold_default_bridge(&engine);
     engine.docker(&["network", "create", "of-mine"]);
     let before = inventory(&engine);
-    let tare =
-        Tare::in_directory(engine.scratch().root()).with_variable("CONTAINER_HOST", &engine.host());
+    let tare = podman_tare(&engine);
     let cases = [
         ("podman:host", &["client-0:lo"][..]),
         ("podman:bridge", &["client-0:eth0", "node-0:podman0", "server-0:eth0"]),
@@ -122,10 +126,30 @@ fn networks_of_podmans_own_place_take_the_path_that_it_gives_them() {
 #[test]
 fn a_docker_engine_is_not_taken_for_podman() {
     let engine = Engine::shared();
-    let tare =
-        Tare::in_directory(engine.scratch().root()).with_variable("CONTAINER_HOST", &engine.host());
+    let tare = podman_tare(&engine);
     let refused = tare.run(&short_run(&["--network", "podman:bridge", "--blocks", "1"])).expect(1);
     assert!(refused.stderr.contains("is not Podman: set CONTAINER_HOST"), "{}", refused.stderr);
+}
+
+/// Podman would wait 10 s for each container whose first process has no handler for SIGTERM.
+#[test]
+fn containers_of_podman_are_stopped_by_a_signal_that_none_ignores() {
+    let engine = Engine::podman();
+    for network in ["podman:user-bridge", "podman:pod"] {
+        let asked = ["run", "--network", network, "--slice", "off", "--workload", "tcp-stream"];
+        let method = ["--duration", "1h", "--blocks", "1", "--out", network];
+        let running = podman_tare(&engine).start(&[&asked[..], &method].concat());
+        for end in ["server-0", "client-0"] {
+            let container =
+                || engine.docker(&["ps", "--quiet", "--filter", &format!("name=-{end}")]);
+            eventually("the container runs", || !container().is_empty());
+            let stop = ["inspect", "--format", "{{.Config.StopSignal}}", &container()];
+            let signal = engine.docker(&stop);
+            assert!(["SIGKILL", "9"].contains(&signal.as_str()), "{network}, {end}: {signal}");
+        }
+        running.signal(Signal::INT);
+        running.wait().expect(130);
+    }
 }
 
 #[test]

@@ -270,6 +270,8 @@ impl EngineResources {
             attach_stdin: Some(true),
             open_stdin: Some(true),
             stdin_once: Some(true),
+            // The first process of a container ignores signals that it has no handler for. Podman would wait 10 s.
+            stop_signal: Some("SIGKILL".to_owned()),
             labels: Some(self.labels()),
             exposed_ports: Some(ports().map(|(port, _)| port).collect()),
             host_config: Some(

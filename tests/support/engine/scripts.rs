@@ -28,6 +28,7 @@ mount -t tmpfs tmpfs /run
 ip link set lo up
 uplink
 containers
+command -v dockerd >/dev/null
 dockerd --data-root "$directory/data" --exec-root /run/docker --pidfile "$directory/pid" \
     --host "unix://$directory/docker.sock" --cgroup-parent "/$group" "$@" >"$directory/log" 2>&1 </dev/null &
 echo started

@@ -3,6 +3,7 @@
 //! Source: `SpecGenerator` in containers/podman, pkg/specgen/specgen.go.
 
 use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType};
+use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 
 /// Converts the description of a container to that of one in a pod, which has its network from the pod. Options that
@@ -22,6 +23,8 @@ pub(crate) fn in_pod(body: ContainerCreateBody, name: &str, pod: &str) -> Result
         "command": body.cmd,
         "env": variables(&body.env.unwrap_or_default()),
         "stdin": body.open_stdin,
+        // This API takes numbers.
+        "stop_signal": Signal::KILL.as_raw(),
         "labels": body.labels,
         "remove": host.auto_remove,
         "cap_drop": host.cap_drop,
@@ -119,6 +122,7 @@ mod tests {
         let options = ["no-new-privileges", "seccomp=unconfined"];
         let request = in_pod(body(&options), "client-0", "pod").unwrap();
         assert_eq!(request["command"], json!(["internal", "init"]));
+        assert_eq!(request["stop_signal"], 9);
         assert_eq!(request["env"], json!({"PATH": "/usr/bin"}));
         assert_eq!(request["cap_drop"], json!(["ALL"]));
         assert_eq!(request["no_new_privileges"], json!(true));
