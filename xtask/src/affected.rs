@@ -12,20 +12,29 @@ const SHARED: &[TestPart] = &[TestPart::Engines, TestPart::Page];
 const PACKAGES: &[TestPart] = &[TestPart::Packages];
 const VM: &[TestPart] = &[TestPart::Vm];
 
+/// File with the versions of all dependencies.
+pub(crate) const LOCK: &str = "Cargo.lock";
+
 /// Prefixes of paths, and the parts that a change below them can break. The longest prefix of a path decides. `make
 /// test` covers paths without parts.
 const TABLE: &[(&str, &[TestPart])] = &[
-    // The build, and what runs the tests.
-    (".cargo/", ALL),
+    // Versions of dependencies, and how tests are chosen and run.
+    (LOCK, ALL),
     (".ci/", ALL),
     (".config/", ALL),
-    ("Cargo.lock", ALL),
-    ("Cargo.toml", ALL),
-    ("Makefile", ALL),
     ("rust-toolchain", ALL),
+    ("xtask/src/expected_skips.rs", ALL),
+    ("Makefile", ALL),
     ("scripts/", ALL),
-    ("xtask/", ALL),
-    ("tests/Cargo.toml", ALL),
+    ("scripts/docker.sh", ENGINES),
+    // The build and the lanes themselves: every part runs by them, and the shortest shows it.
+    (".cargo/", PAGE),
+    ("Cargo.toml", PAGE),
+    ("tests/Cargo.toml", PAGE),
+    ("xtask/", PAGE),
+    ("xtask/src/clean_roots.rs", ENGINES),
+    ("xtask/src/dist/", PACKAGES),
+    ("xtask/src/vm/", VM),
     // Engines and Swarms.
     ("crates/docker/", ENGINES),
     ("crates/swarm/", ENGINES),
@@ -81,6 +90,16 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("tests/soak/", NONE),
     ("tests/support/", NONE),
     ("tools/", NONE),
+    // Programs of a test cluster, which has its own lane.
+    ("xtask/cluster/", NONE),
+    ("xtask/src/cluster_programs.rs", NONE),
+    // What `make check` runs.
+    ("xtask/src/advisories.rs", NONE),
+    ("xtask/src/book/", NONE),
+    ("xtask/src/house/", NONE),
+    ("xtask/src/links/", NONE),
+    ("xtask/src/messages/", NONE),
+    ("xtask/src/mutants/", NONE),
 ];
 
 /// Suffix of documents, which break no part, wherever they are.
@@ -128,7 +147,10 @@ mod tests {
             ("tests/support/lib.rs", NONE),
             ("tests/e2e/quick.rs", NONE),
             ("Cargo.lock", ALL),
-            ("xtask/src/main.rs", ALL),
+            ("xtask/src/main.rs", PAGE),
+            ("xtask/src/vm/kernel.rs", VM),
+            ("xtask/src/links/mod.rs", NONE),
+            ("scripts/docker.sh", ENGINES),
             ("docs/guide/src/page.md", NONE),
             ("a/new/folder.rs", ALL),
         ] {

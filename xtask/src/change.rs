@@ -55,6 +55,11 @@ pub(crate) fn paths(repository: &Repository, base: &ChangeBase) -> Result<Vec<St
     Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
+/// Returns the text of a file as it was at the base. Fails if it was not there.
+pub(crate) fn file_at(repository: &Repository, base: &ChangeBase, path: &str) -> Result<String> {
+    git(repository, &["show", &format!("{}:{path}", base.commit)])
+}
+
 fn git(repository: &Repository, arguments: &[&str]) -> Result<String> {
     Ok(process::output(repository.command("git").args(arguments))?.trim().to_owned())
 }

@@ -3,6 +3,7 @@
 use crate::TaskResult;
 use crate::affected;
 use crate::change::{self, ChangeBase};
+use crate::lock_file;
 use crate::parts::TestPart;
 use crate::process;
 use crate::repository::Repository;
@@ -16,10 +17,16 @@ const BEFORE_RELEASE: [TestPart; 1] = [TestPart::Packages];
 /// Decides which parts run, prints the reasons, and runs them.
 pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let base = change::base(repository)?;
-    let paths = change::paths(repository, &base)?;
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let changed = change::paths(repository, &base)?;
+    let has_new_versions = lock_file::has_other_versions(repository, &base)?;
+    let paths: Vec<&str> = changed
+        .iter()
+        .map(String::as_str)
+        // What uses a dependency that it did not use before is a path of its own.
+        .filter(|path| *path != affected::LOCK || has_new_versions)
+        .collect();
     let causes = affected::by_part(&paths);
-    print!("{}", decision(&base, paths.len(), &causes));
+    print!("{}", decision(&base, changed.len(), &causes));
     let parts: BTreeSet<TestPart> =
         causes.into_keys().filter(|part| !BEFORE_RELEASE.contains(part)).collect();
     if parts.is_empty() {

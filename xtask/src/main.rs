@@ -29,6 +29,7 @@ mod ignored_tests;
 mod install;
 mod junit;
 mod links;
+mod lock_file;
 mod messages;
 mod mutants;
 mod nextest;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
@@ -97,6 +98,21 @@ impl<'a> Nextest<'a> {
     }
 }
 
+/// Tests per processor that run at a time: most tests wait half of their time for timers, daemons and namespaces.
+const TESTS_PER_PROCESSOR: usize = 2;
+
+/// Adds the number of tests at a time to the arguments, unless they have one.
+pub(crate) fn with_threads(arguments: &[String]) -> Vec<String> {
+    let has_threads = arguments.iter().any(|argument| {
+        let option = argument.split('=').next().unwrap_or(argument);
+        ["-j", "--jobs", "--test-threads"].contains(&option)
+    });
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = format!("--test-threads={}", processors * TESTS_PER_PROCESSOR);
+    let more = (!has_threads).then_some(threads);
+    more.into_iter().chain(arguments.iter().cloned()).collect()
+}
+
 #[derive(Deserialize)]
 struct BinaryListing {
     #[serde(rename = "rust-binaries")]
@@ -151,6 +167,17 @@ fn filters(arguments: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_run_two_a_processor_unless_the_user_says_otherwise() {
+        let named = ["a_test".to_owned()];
+        let two = with_threads(&named);
+        assert!(two[0].starts_with("--test-threads=") && two[1..] == named, "{two:?}");
+        for said in [&["-j", "3"][..], &["--test-threads=1"], &["--jobs=2"]] {
+            let said: Vec<String> = said.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(with_threads(&said), said);
+        }
+    }
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()

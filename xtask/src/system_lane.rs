@@ -5,7 +5,7 @@ use crate::TaskResult;
 use crate::clean_roots;
 use crate::dist;
 use crate::expected_skips::{self, SkipMachine};
-use crate::nextest::Nextest;
+use crate::nextest::{self, Nextest};
 use crate::parts::{self, TestPart};
 use crate::preflight::{self, TestLane};
 use crate::repository::Repository;
@@ -13,6 +13,7 @@ use crate::summary::{self, TestCount};
 use crate::vm;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 
 /// Choice among the tests in the virtual machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,18 +47,33 @@ pub(crate) fn run_parts(
         clean_roots::make(repository, &[clean_roots::PODMAN_5])?;
     }
     let nextest = Nextest::new(repository)?;
-    let mut outcome = LaneOutcome::default();
-    if let Some(filter) = filter(parts) {
-        outcome.add(run_on_host(repository, &nextest, &filter)?);
-    }
-    if parts.contains(&TestPart::Vm) {
-        outcome.add(run_in_guest(repository, &nextest, scope)?);
-    }
+    let outcome = run_side_by_side(
+        || filter(parts).map(|filter| run_on_host(repository, &nextest, &filter)),
+        || parts.contains(&TestPart::Vm).then(|| run_in_guest(repository, &nextest, scope)),
+    )?;
     for problem in &outcome.problems {
         eprintln!("tare test-system: {problem}");
     }
     println!("{}", outcome.count);
     Ok(TaskResult::from_success(outcome.problems.is_empty()))
+}
+
+/// Runs the host's tests and the guest's at a time, each to its end: an emulated machine takes one processor, and tests
+/// of engines mostly wait.
+fn run_side_by_side(
+    on_host: impl FnOnce() -> Option<Result<LaneOutcome>>,
+    in_guest: impl FnOnce() -> Option<Result<LaneOutcome>> + Send,
+) -> Result<LaneOutcome> {
+    let (host, guest) = std::thread::scope(|scope| {
+        let guest = scope.spawn(in_guest);
+        let host = on_host();
+        (host, guest.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let mut outcome = LaneOutcome::default();
+    for part in [host, guest].into_iter().flatten() {
+        outcome.add(part?);
+    }
+    Ok(outcome)
 }
 
 /// Results of one or several parts.
@@ -111,9 +127,9 @@ fn run_on_host(
     nextest: &Nextest<'_>,
     filter: &str,
 ) -> Result<LaneOutcome> {
-    let arguments = ["--ignore-default-filter", "-E", filter].map(str::to_owned);
-    let results = nextest.run(&arguments)?;
-    let ignored = nextest.ignored(&arguments)?;
+    let chosen = ["--ignore-default-filter", "-E", filter].map(str::to_owned);
+    let results = nextest.run(&nextest::with_threads(&chosen))?;
+    let ignored = nextest.ignored(&chosen)?;
     print!("{}", summary::sections(&results.cases, &ignored));
     let mut problems = expected_skips::unexpected(repository, SkipMachine::Host, &ignored);
     if !results.status.success() {
@@ -159,6 +175,30 @@ mod tests {
         for wrong in ["--only", "--only x", "vm"] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn host_and_guest_run_at_a_time_and_both_count() {
+        let (to_host, from_guest) = std::sync::mpsc::channel();
+        let part = |problem: &str| LaneOutcome {
+            problems: vec![problem.to_owned()],
+            ..LaneOutcome::default()
+        };
+        let outcome = run_side_by_side(
+            || {
+                from_guest.recv().unwrap();
+                Some(Ok(part("host")))
+            },
+            move || {
+                to_host.send(()).unwrap();
+                Some(Ok(part("guest")))
+            },
+        );
+        assert_eq!(outcome.unwrap().problems, ["host", "guest"]);
+        let failed =
+            run_side_by_side(|| Some(Ok(part("host"))), || Some(Err(anyhow::anyhow!("no"))));
+        assert!(failed.is_err());
+        assert!(run_side_by_side(|| None, || None).unwrap().problems.is_empty());
     }
 
     #[test]
