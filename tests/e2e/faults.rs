@@ -384,7 +384,7 @@ fn what_the_kernel_grants_instead_of_what_was_asked_is_a_finding() {
     let tare = Tare::in_directory(scratch.root());
     let run = |network: &str, flags: &[&str]| {
         let asked = ["--network", network, "--workload", "tcp-stream", "--blocks", "1", "--json"];
-        tare.run(&short_run(&[&asked[..], flags].concat())).expect(0).json()
+        tare.run(&short_run(&[&asked[..], flags].concat())).expect_measured().json()
     };
     let found = |document: &Value, kind: &str| {
         let cells = list(document, "cells").iter();

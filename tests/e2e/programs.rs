@@ -28,7 +28,7 @@ fn programs_of_the_users_are_measured_like_any_network() {
         let networks = format!("host,{cni},mine={EXAMPLE}");
         let arguments = ["--network", &networks, "--workload", "tcp-rr", "--blocks", "1", "--json"];
         let run = [short_run(&arguments), vec!["--out", "out"]].concat();
-        let document = tare.run(&run).expect(0).json();
+        let document = tare.run(&run).expect_measured().json();
         let trials = trials(&tare.directory().join("out"));
         for (label, network, bridge) in
             [(cni.as_str(), cni.as_str(), "cni0"), ("mine", EXAMPLE, "example0")]

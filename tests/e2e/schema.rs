@@ -54,7 +54,7 @@ fn a_run_and_every_line_of_its_journal_are_as_their_schemas_say() {
     let tare = Tare::in_directory(scratch.root());
     // With a pilot and a budget, the journal has a record of every kind that an uninterrupted run writes.
     let arguments = ["--network", "host,veth", "--json", "--out", "out", "--budget", "2s"];
-    schema::check(&tare.run(&short_run(&arguments)).expect(0).json(), "run.json");
+    schema::check(&tare.run(&short_run(&arguments)).expect_measured().json(), "run.json");
     let journal = std::fs::read_to_string(scratch.path("out/journal.jsonl")).expect("a journal");
     let records: Vec<Value> =
         journal.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();

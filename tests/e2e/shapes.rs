@@ -309,7 +309,7 @@ fn how_long_a_network_takes_to_come_up_is_measured_without_traffic() {
     let asked = ["--network", "loopback,bridge-plain", "--metric", "raise_ms", "--blocks", "2"];
     let run = short_run(&[&asked[..], &["--json", "--out", "out"]].concat());
     let begun = Instant::now();
-    let document = Tare::in_directory(scratch.root()).run(&run).expect(0).json();
+    let document = Tare::in_directory(scratch.root()).run(&run).expect_measured().json();
     let elapsed = begun.elapsed().as_secs_f64() * 1e3;
     assert_eq!(document["blocks"], 2);
     let all = cells(&document, "raise_ms", |_| true);

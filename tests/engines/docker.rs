@@ -158,7 +158,7 @@ fn networks_on_the_uplink_and_by_hand_are_wired_and_taken_away() {
         let out = out.to_str().expect("a plain path");
         let asked =
             ["--network", network, "--clients", "2", "--blocks", "1", "--out", out, "--json"];
-        let document = engine.tare_beside(&short_run(&asked)).expect(0).json();
+        let document = engine.tare_beside(&short_run(&asked)).expect_measured().json();
         assert!(!hops(&document, network).is_empty(), "{network}");
         assert_eq!(engine.inventory(), before, "{network}");
     }
@@ -218,7 +218,7 @@ fn an_ordinary_user_who_may_speak_to_docker_measures_it_beside_the_lab() {
     assert!(!list(&refused, "cells").is_empty(), "the lab's network is measured");
     let _open = engine.open_to_everybody();
     let asked = ["--network", "bridge,docker:bridge", "--blocks", "1", "--out", "again", "--json"];
-    let document = tare.run(&short_run(&asked)).expect(0).json();
+    let document = tare.run(&short_run(&asked)).expect_measured().json();
     assert!(!hops(&document, "docker:bridge").is_empty());
 }
 
@@ -239,7 +239,7 @@ fn without_docker_everything_else_works() {
         assert!(text(one, "remedy").contains("docker.io"), "{one}");
     }
     let asked = ["--network", "all", "--blocks", "1", "--out", "out", "--json"];
-    let document = tare.run(&short_run(&asked)).expect(0).json();
+    let document = tare.run(&short_run(&asked)).expect_measured().json();
     assert!(!list(&document, "cells").is_empty());
     let asked = ["--network", "loopback,docker:bridge", "--baseline", "loopback", "--blocks", "1"];
     let asked = [&asked[..], &["--out", "named", "--json"]].concat();
@@ -267,7 +267,7 @@ fn an_engine_behind_ssh_is_spoken_to_as_dockers_client_does_it() {
         |host: &str| engine.tare().with_variable("PATH", &found).with_variable("DOCKER_HOST", host);
     let asked = ["--network", "docker:bridge", "--blocks", "1", "--workload", "tcp-rr", "--json"];
     let there = [&asked[..], &["--out", "there"]].concat();
-    let document = tare("ssh://me@there").run(&short_run(&there)).expect(0).json();
+    let document = tare("ssh://me@there").run(&short_run(&there)).expect_measured().json();
     assert_eq!(text(&list(&document["environment"], "engines")[0], "address"), "ssh://me@there");
     assert_eq!(engine.inventory(), before);
     let nowhere = [&asked[..], &["--out", "nowhere"]].concat();

@@ -9,7 +9,7 @@ use support::{journal, list, short_run, text};
 fn measured(engine: &Engine, networks: &[&str]) -> Vec<Value> {
     let names = networks.join(",");
     let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--out", "out"];
-    engine.tare().run(&short_run(&asked)).expect(0);
+    engine.tare().run(&short_run(&asked)).expect_measured();
     let mut trials = journal::trials(&engine.scratch().path("out"));
     let place = |trial: &Value| networks.iter().position(|name| trial["network"] == **name);
     trials.sort_by_key(place);

@@ -138,7 +138,8 @@ fn fifty_containers_start_run_and_disappear() {
     let mut life = ContainerEvents::follow(&engine);
     let asked = ["--network", "docker:bridge", "--clients", "49", "--blocks", "1"];
     let more = ["--workload", "tcp-stream", "--json", "--out", "out"];
-    let document = engine.tare().run(&short_run(&[&asked[..], &more].concat())).expect(0).json();
+    let document =
+        engine.tare().run(&short_run(&[&asked[..], &more].concat())).expect_measured().json();
     assert_eq!(life.most_at_once(), 50, "a server and its clients, all with the run's label");
     let aggregate = list(&document, "cells").iter().find(|cell| cell["scope"] == "aggregate");
     let aggregate = aggregate.expect("all clients together");

@@ -76,7 +76,7 @@ fn engines_behind_tls_are_measured_by_whom_they_trust_and_by_nobody_else() {
     let apart = ["--network", "docker:host", "--server-context", "far", "--client-context", "near"];
     let apart = [&asked[..], &apart, &["--out", plain(&out_apart)]].concat();
     let by_context = [("DOCKER_CONFIG", plain(&contexts))];
-    let document = tare(&machines, &by_context, &short_run(&apart)).expect(0).json();
+    let document = tare(&machines, &by_context, &short_run(&apart)).expect_measured().json();
     assert!(hops(&document, "docker:host").len() >= 2, "{document}");
     let engines = list(&document["environment"], "engines").iter();
     let addresses: Vec<&str> = engines.map(|one: &Value| text(one, "address")).collect();
@@ -88,7 +88,7 @@ fn engines_behind_tls_are_measured_by_whom_they_trust_and_by_nobody_else() {
     let verified = ("DOCKER_TLS_VERIFY", "1");
     let by_variables = [host, verified, ("DOCKER_CERT_PATH", plain(&trusted))];
     let here = [&one[..], &["--out", plain(&out_here)]].concat();
-    let document = tare(&machines, &by_variables, &short_run(&here)).expect(0).json();
+    let document = tare(&machines, &by_variables, &short_run(&here)).expect_measured().json();
     assert!(!hops(&document, "docker:bridge").is_empty(), "{document}");
 
     let stranger = others.join("client");

@@ -107,7 +107,7 @@ fn networks_of_podmans_own_place_take_the_path_that_it_gives_them() {
     ];
     let names = cases.map(|(network, _)| network).join(",");
     let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
-    let document = tare.run(&short_run(&asked)).expect(0).json();
+    let document = tare.run(&short_run(&asked)).expect_measured().json();
     for (network, path) in cases {
         // Netfilter is on the path where the machine's kernel passes bridged packets to it.
         let mut hops = hops(&document, network);

@@ -23,7 +23,7 @@ fn measure(user: &RootlessPodman, cases: &[(&str, &[&str])]) -> Value {
     let names: Vec<&str> = cases.iter().map(|(network, _)| *network).collect();
     let names = names.join(",");
     let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
-    let document = user.run(&short_run(&asked)).expect(0).json();
+    let document = user.run(&short_run(&asked)).expect_measured().json();
     for (network, path) in cases {
         assert_eq!(hops(&document, network), *path, "{network}");
     }

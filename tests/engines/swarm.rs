@@ -21,7 +21,7 @@ fn asked<'a>(networks: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 /// Runs networks once, and returns the document.
 #[track_caller]
 fn run_once(swarm: &Swarm, networks: &str, more: &[&str]) -> Value {
-    swarm.run(&asked(networks, more)).expect(0).json()
+    swarm.run(&asked(networks, more)).expect_measured().json()
 }
 
 /// Rule that counts the packets received by a machine. It is removed when dropped.
@@ -112,7 +112,7 @@ fn an_existing_network_and_macvlan_are_used_and_all_pairs_talk() {
     let workload = ["--workload", "tcp-rr,udp-rate"];
     let asked = ["--network", "swarm:macvlan", "--blocks", "1", "--json"];
     let asked = short_run(&[&asked[..], &shape, &workload].concat());
-    let document = swarm.run(&asked).expect(0).json();
+    let document = swarm.run(&asked).expect_measured().json();
     let cell = |metric: &str| {
         let cells = list(&document, "cells").iter();
         let mut cells =

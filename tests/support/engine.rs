@@ -154,7 +154,7 @@ impl Engine {
     pub fn run_once(&self, networks: &str, more: &[&str]) -> Value {
         let asked = ["--network", networks, "--workload", "tcp-stream", "--blocks", "1", "--json"];
         let asked = [&asked[..], &["--out", networks], more].concat();
-        self.tare().run(&short_run(&asked)).expect(0).json()
+        self.tare().run(&short_run(&asked)).expect_measured().json()
     }
 
     /// Runs the program under test to its end on the engine's own machine: in all its namespaces.

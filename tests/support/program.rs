@@ -1,6 +1,6 @@
 //! Program under test, and the result of its run.
 
-use super::schema;
+use super::{list, schema};
 use tare_dev::{ScratchDirectory, TestNamespace, scaled_timeout};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -312,6 +312,13 @@ impl ProgramOutcome {
         self
     }
 
+    /// Returns the outcome of a run. Fails unless every network was measured. A machine that is busy throughout a short
+    /// trial leaves it without a figure, and a run without any figure ends with code 1.
+    #[track_caller]
+    pub fn expect_measured(self) -> Self {
+        if self.code == Some(1) && is_without_figures(&self.stdout) { self } else { self.expect(0) }
+    }
+
     /// Returns standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
@@ -345,4 +352,17 @@ impl ProgramOutcome {
             assert!(last.contains(word), "`{word}` is not in: {last}");
         }
     }
+}
+
+/// Returns true if the document of a run has measured networks, none that failed or was skipped, and no trial that was
+/// long enough for the machine.
+fn is_without_figures(document: &[u8]) -> bool {
+    let Ok(document) = serde_json::from_slice::<Value>(document) else { return false };
+    let is_too_short = |cell: &Value| {
+        let reason = cell["withheld"]["reason"].as_str().unwrap_or_default();
+        reason.contains("no trial has a complete interval")
+    };
+    let is_empty = |key: &str| list(&document, key).is_empty();
+    let cells = list(&document, "cells");
+    is_empty("failed") && is_empty("skipped") && !cells.is_empty() && cells.iter().all(is_too_short)
 }

@@ -23,10 +23,10 @@ use GuestTestFilter::{Command, Lab};
 /// Tests of the networks that this machine does not support, which run in the guest.
 const NETWORKS: GuestTestFilter = Command("networks::");
 
-/// Tests of every machine, in this order: the test that no module is loaded comes first.
-const SHORT: [GuestTestFilter; 6] = [
+/// Tests of a machine without other tests before: no module is loaded. Then those of the lab, which take as long as the
+/// other machine's.
+const MODULES: [GuestTestFilter; 5] = [
     Command("modules::"),
-    NETWORKS,
     Lab("of_other_kernels"),
     Lab("open_vswitch"),
     Lab("weave_is"),
@@ -50,15 +50,18 @@ pub(super) struct TestGroup {
 
 /// Returns the groups of a scope.
 pub(super) fn groups(repository: &Repository, scope: GuestScope) -> Vec<TestGroup> {
-    let short = TestGroup { machine: VirtualMachine::default(), tests: SHORT.to_vec() };
+    let with = |tests: &[GuestTestFilter]| TestGroup {
+        machine: VirtualMachine::default(),
+        tests: tests.to_vec(),
+    };
     match scope {
-        GuestScope::Short => vec![short],
+        GuestScope::Short => vec![with(&MODULES), with(&[NETWORKS])],
         GuestScope::Long => {
-            let tests = [&SHORT[..], &STUDIES].concat();
             // Docker Engine's programs are large. If they are on the PATH, this directory does not exist.
             let disk = Some(repository.path("target/docker")).filter(|disk| disk.is_dir());
             let machine = VirtualMachine { disk, clock: GuestClock::Instructions };
-            vec![TestGroup { tests, ..short }, TestGroup { machine, tests: ENGINES.to_vec() }]
+            let engines = TestGroup { machine, tests: ENGINES.to_vec() };
+            vec![with(&[&MODULES[..], &STUDIES].concat()), with(&[NETWORKS]), engines]
         }
     }
 }
@@ -185,17 +188,18 @@ mod tests {
 
     #[test]
     fn without_missing_networks_their_test_is_left_out() {
-        assert!(!parts(&[]).script(&SHORT).contains("networks::"));
-        assert!(parts(&[]).script(&SHORT).contains("modules::"));
+        assert!(!parts(&[]).script(&[NETWORKS]).contains("networks::"));
+        assert!(parts(&[]).script(&MODULES).contains("modules::"));
     }
 
     #[test]
     fn engines_have_a_machine_of_their_own() {
         let repository = Repository::find().unwrap();
-        assert_eq!(groups(&repository, GuestScope::Short).len(), 1);
+        assert_eq!(groups(&repository, GuestScope::Short).len(), 2);
         let long = groups(&repository, GuestScope::Long);
         assert_eq!(long[0].tests.last(), Some(&Command("studies::")));
-        assert_eq!(long[1].machine.clock, GuestClock::Instructions);
+        assert_eq!(long[1].tests, [NETWORKS]);
+        assert_eq!(long[2].machine.clock, GuestClock::Instructions);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Clock of the guest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,8 +81,7 @@ const TIMED_OUT: i32 = 124;
 impl VirtualMachine {
     /// Boots the machine, runs a shell script in it as root, and prints its output when it ends.
     pub(super) fn run(&self, repository: &Repository, script: &str) -> Result<EndedScript> {
-        setup::install(repository)?;
-        let image = kernel::image(repository)?;
+        let image = prepare(repository)?;
         let scratch = GuestScratch::new(&repository.path("target/vm"))?;
         fs::write(scratch.file("command"), self.guest_script(repository, &scratch, script)?)?;
         self.make_disk(repository, &scratch)?;
@@ -196,6 +197,14 @@ impl VirtualMachine {
     }
 }
 
+/// Installs what machines need, once for several that start at a time, and returns the kernel's image.
+fn prepare(repository: &Repository) -> Result<PathBuf> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    setup::install(repository)?;
+    kernel::image(repository)
+}
+
 /// Computes the size of a disk for the files that `du -sm` has measured, in MiB.
 fn disk_size(measured: &str) -> Option<u64> {
     let files: u64 = measured.split_whitespace().next()?.parse().ok()?;
@@ -226,7 +235,9 @@ struct GuestScratch {
 
 impl GuestScratch {
     fn new(parent: &Path) -> Result<Self> {
-        let directory = parent.join(format!("run.{}", std::process::id()));
+        static MACHINES: AtomicU32 = AtomicU32::new(0);
+        let number = MACHINES.fetch_add(1, Ordering::Relaxed);
+        let directory = parent.join(format!("run.{}-{number}", std::process::id()));
         fs::create_dir_all(&directory)
             .with_context(|| format!("cannot make {}", directory.display()))?;
         Ok(Self { directory })
@@ -238,7 +249,9 @@ impl GuestScratch {
 
     /// Returns the path of the disk image, next to the directory, because the guest must not see it as a file.
     fn disk(&self) -> PathBuf {
-        self.directory.with_extension(format!("{}.disk", std::process::id()))
+        let mut path = self.directory.clone().into_os_string();
+        path.push(".disk");
+        path.into()
     }
 
     /// Returns the exit status of the script, or `None` if it has not ended.
@@ -291,6 +304,16 @@ mod tests {
         assert_eq!(GuestClock::Instructions.processors(), "1");
         let disk = VirtualMachine { disk: Some("/d".into()), clock: GuestClock::Real };
         assert!(disk.qemu_options(&scratch()).is_err(), "a quote in the path");
+    }
+
+    #[test]
+    fn machines_have_directories_of_their_own() {
+        let parent = tempfile::tempdir().unwrap();
+        let (one, other) =
+            (GuestScratch::new(parent.path()).unwrap(), GuestScratch::new(parent.path()).unwrap());
+        assert_ne!(one.directory, other.directory);
+        assert_ne!(one.disk(), other.disk());
+        assert!(!one.disk().starts_with(&one.directory), "the guest must not see it");
     }
 
     #[test]

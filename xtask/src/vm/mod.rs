@@ -16,8 +16,10 @@ use crate::repository::Repository;
 use crate::shell_quote::shell_join;
 use crate::system_lane::GuestScope;
 use anyhow::{Context, Result, bail};
+use guest_tests::TestGroup;
 use machine::{GuestClock, VirtualMachine};
 use report::GuestReport;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 
 /// Result of tests in one virtual machine.
@@ -29,19 +31,28 @@ pub(crate) struct GuestResult {
     pub(crate) report: GuestReport,
 }
 
-/// Runs the tests of a scope, with a machine for each group.
+/// Runs the tests of a scope, with a machine for each group. All machines run at a time: each takes one processor.
 pub(crate) fn run_tests(
     repository: &Repository,
     nextest: &Nextest<'_>,
     scope: GuestScope,
 ) -> Result<Vec<GuestResult>> {
-    let mut results = Vec::new();
-    for group in guest_tests::groups(repository, scope) {
+    let with_script = |group: TestGroup| -> Result<(VirtualMachine, String)> {
         let script = guest_tests::script(repository, nextest, &group)?;
-        let ended = group.machine.run(repository, &script)?;
-        results.push(GuestResult { status: ended.status, report: report::parse(&ended.log) });
-    }
-    Ok(results)
+        Ok((group.machine, script))
+    };
+    let groups = guest_tests::groups(repository, scope).into_iter().map(with_script);
+    let groups: Vec<_> = groups.collect::<Result<_>>()?;
+    std::thread::scope(|scope| {
+        let run = |(machine, script): &(VirtualMachine, String)| -> Result<GuestResult> {
+            let ended = machine.run(repository, script)?;
+            Ok(GuestResult { status: ended.status, report: report::parse(&ended.log) })
+        };
+        let started: Vec<_> = groups.iter().map(|group| scope.spawn(move || run(group))).collect();
+        let ended =
+            started.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.collect()
+    })
 }
 
 /// Runs one command in a virtual machine: `[--disk DIRECTORY] [--clock instructions] COMMAND [ARGUMENT..]`.
