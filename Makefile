@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run build release dist reproducible install check test test-system test-tls setup-kubernetes test-kubernetes ci audit soak fuzz mutants coverage bench fidelity book \
-	generated tools dist-tools package-tools check-tools run-tools network-tools test-tools system-tools kubernetes-tools bench-tools
+.PHONY: help setup run build release dist reproducible install check test test-system test-tls setup-engine setup-kubernetes test-kubernetes ci audit soak fuzz mutants coverage bench fidelity book \
+	generated tools dist-tools package-tools check-tools run-tools network-tools test-tools system-tools engine-tools kubernetes-tools bench-tools
 
 # Arguments of tare in `make run`.
 ARGS ?= run --quick
@@ -68,6 +68,9 @@ test-tls: test-tools ## Docker Engines behind TLS, which the default build does 
 	@scripts/packages.sh openssl:openssl
 	@scripts/docker.sh
 	cargo xtask test-tls
+
+setup-engine: tools engine-tools ## the programs of Docker Engine 29, built from their modules: some minutes, once
+	cargo xtask engine-programs
 
 setup-kubernetes: test-tools kubernetes-tools ## the programs of a test cluster, built from their modules: ten minutes, once
 	cargo xtask cluster-programs
@@ -135,12 +138,16 @@ network-tools: tools
 test-tools: check-tools network-tools
 	@scripts/packages.sh ping:iputils-ping ps:procps setpriv:util-linux perl:perl-base ethtool:ethtool python3:python3
 
-system-tools: test-tools
+system-tools: test-tools engine-tools
 	@scripts/packages.sh mariadbd:mariadb-server sysbench:sysbench pgbench:postgresql \
 		redis-server:redis wrk:wrk iperf3:iperf3 iperf:iperf sockperf:sockperf qperf:qperf \
 		chromium:chromium tar:tar sha256sum:coreutils podman:podman,crun,netavark,aardvark-dns newuidmap:uidmap \
 		debootstrap:debootstrap
 	@scripts/docker.sh
+
+# What the runtime of Docker Engine 29 is compiled with.
+engine-tools:
+	@scripts/packages.sh cc:gcc,libc6-dev pkg-config:pkg-config /usr/include/seccomp.h:libseccomp-dev
 
 kubernetes-tools:
 	@scripts/packages.sh containerd:containerd runc:runc iptables:iptables nft:nftables conntrack:conntrack \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages of programs that are missing; no service is started.
-# Usage: packages.sh PROGRAM:PACKAGE[,PACKAGE..] ..
+# Installs the Debian packages of programs that are missing; no service is started. A header stands for a library.
+# Usage: packages.sh {PROGRAM|/PATH/OF/HEADER.h}:PACKAGE[,PACKAGE..] ..
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,10 @@ PATH=$PATH:/usr/sbin:/sbin
 
 missing=
 for need in "$@"; do
-    command -v "${need%%:*}" >/dev/null 2>&1 && continue
+    case "${need%%:*}" in
+    *.h) [ ! -e "${need%%:*}" ] || continue ;;
+    *) ! command -v "${need%%:*}" >/dev/null 2>&1 || continue ;;
+    esac
     missing="$missing $(printf '%s' "${need#*:}" | tr , ' ')"
 done
 [ -n "$missing" ] || exit 0

@@ -3,10 +3,10 @@
 //! of every pod. They are built again when a file that they are made from has changed.
 
 use crate::TaskResult;
+use crate::go_module;
 use crate::process;
 use crate::repository::Repository;
 use anyhow::{Context, Result, bail};
-use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -73,12 +73,12 @@ fn kubernetes_version(module: &Path) -> Result<String> {
 }
 
 fn hash_sources(module: &Path) -> Result<String> {
-    let mut hash = Sha256::new();
-    for name in SOURCES {
+    let read = |name: &str| {
         let file = module.join(name);
-        hash.update(fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?);
-    }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
+    };
+    let sources = SOURCES.into_iter().map(read).collect::<Result<Vec<Vec<u8>>>>()?;
+    Ok(go_module::hash_of(sources))
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! A program that is present in its version is not built again.
 
 use crate::TaskResult;
+use crate::go_module;
 use crate::process;
 use crate::repository::Repository;
-use crate::version::is_at_least;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     if missing.is_empty() {
         return Ok(TaskResult::Passed);
     }
-    if !has_go(repository) {
+    if !go_module::has_compiler(repository, OLDEST_GO) {
         let names: Vec<&str> = missing.iter().map(|program| program.name).collect();
         eprintln!(
             "no Go {OLDEST_GO} or newer: {} are not built, and what needs them is skipped; install it",
@@ -97,13 +97,6 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
         }
     }
     Ok(TaskResult::Passed)
-}
-
-fn has_go(repository: &Repository) -> bool {
-    let version = process::output(repository.command("go").args(["env", "GOVERSION"]));
-    version.is_ok_and(|version| {
-        is_at_least(version.trim().strip_prefix("go").unwrap_or_default(), OLDEST_GO)
-    })
 }
 
 impl GoProgram {

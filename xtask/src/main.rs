@@ -20,9 +20,11 @@ mod cluster_programs;
 mod debian_site;
 mod directory;
 mod dist;
+mod engine_programs;
 mod expected_skips;
 mod fuzz;
 mod generated;
+mod go_module;
 mod go_programs;
 mod house;
 mod ignored_tests;
@@ -76,6 +78,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   test-tls                            engines behind TLS
   test-kubernetes [ARGUMENT..]        a Kubernetes cluster; arguments go to `cargo nextest run`
   cluster-programs                    the programs of that cluster, into target/tools/cluster
+  engine-programs                     the programs of Docker Engine 29, into target/tools/engine
   ci                                  the parts of test-system that the change under test can break
   vm COMMAND [ARGUMENT..]             a command in the virtual machine
   preflight [--system]                what this machine lacks for these lanes
@@ -116,6 +119,7 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
         "test-tls" => test_tls::run(&repository),
         "test-kubernetes" => test_kubernetes::run(&repository, rest),
         "cluster-programs" => cluster_programs::run(&repository),
+        "engine-programs" => engine_programs::run(&repository),
         "ci" => ci::run(&repository),
         "preflight" => Ok(preflight::run(&repository, preflight::TestLane::parse(rest)?)),
         "vm" => vm::run_command(&repository, rest),

@@ -54,6 +54,12 @@ impl Repository {
         self.path("target/tools/bin")
     }
 
+    /// Returns the directory of the programs that `cargo xtask engine-programs` builds. It is on no search path: an engine of
+    /// the tests is the machine's own unless a test says otherwise.
+    pub(crate) fn engine_programs(&self) -> PathBuf {
+        self.path("target/tools/engine")
+    }
+
     /// Makes a command that runs in the root, with the project's own tools at the end of its `PATH`.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());

@@ -4,6 +4,7 @@
 use crate::TaskResult;
 use crate::clean_roots;
 use crate::dist;
+use crate::engine_programs;
 use crate::expected_skips::{self, SkipMachine};
 use crate::nextest::{self, Nextest};
 use crate::parts::{self, TestPart};
@@ -45,6 +46,7 @@ pub(crate) fn run_parts(
     }
     if parts.contains(&TestPart::Engines) {
         clean_roots::make(repository, &[clean_roots::PODMAN_5])?;
+        engine_programs::run(repository)?;
     }
     let nextest = Nextest::new(repository)?;
     let outcome = run_side_by_side(
