@@ -2,7 +2,7 @@
 
 use crate::place::{EngineInfo, EnginePlace};
 use crate::podman::properties::PodmanProperties;
-use crate::product::EngineProduct;
+use crate::product::{EngineProduct, firewall};
 use bollard::models::LocalNodeState;
 use std::collections::BTreeMap;
 use tare_record::EngineDescription;
@@ -80,6 +80,7 @@ fn engine_description(address: String, known: &EngineInfo) -> EngineDescription 
             .reduce(|driver, version| format!("{driver}, {version}")),
         security: info.security_options.iter().flatten().cloned().chain(rootless).collect(),
         drivers: plugins.unwrap_or_default(),
+        firewall: firewall::driver(info).map(str::to_owned),
         swarm: swarm
             .filter(|state| !matches!(state, LocalNodeState::INACTIVE | LocalNodeState::EMPTY))
             .map(|state| state.to_string()),

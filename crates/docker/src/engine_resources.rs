@@ -14,6 +14,7 @@ use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network, rem
 use crate::options::DockerOptions;
 use crate::podman::properties::PodmanProperties;
 use crate::product::EngineProduct;
+use crate::product::firewall::EngineFirewall;
 use bollard::errors::Error as Refusal;
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest, PortBinding,
@@ -141,6 +142,16 @@ impl EngineResources {
             Some(_) => EngineProduct::Podman,
             None => EngineProduct::Docker,
         }
+    }
+
+    /// Returns the firewall of the engine's bridges.
+    pub(crate) fn firewall(&self) -> EngineFirewall {
+        self.session.firewall
+    }
+
+    /// Returns the name of the rules that translate a published port, as a hop.
+    pub(crate) fn port_rules(&self) -> &'static str {
+        self.product().port_rules(self.firewall())
     }
 
     /// Returns the image of the containers, if tare's program is in it. Returns `None` for an image of the user's.

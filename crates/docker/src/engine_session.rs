@@ -6,6 +6,7 @@ use crate::engine_resources::confinement::{ContainerLimits, ContainerPrograms, c
 use crate::exec::ExecInput;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::podman::properties::PodmanProperties;
+use crate::product::firewall::EngineFirewall;
 use bollard::models::HostConfig;
 use std::sync::{Arc, Mutex};
 
@@ -15,6 +16,8 @@ pub struct EngineSession {
     pub engine: Arc<Engine>,
     /// What Podman's own API states. `None` if the engine is not Podman.
     pub(crate) podman: Option<PodmanProperties>,
+    /// Firewall of the engine's bridges.
+    pub(crate) firewall: EngineFirewall,
     /// Image of the containers: the tag of the run's own, or the id of the one that the user chose, which may get another
     /// tag while the run goes on.
     pub image: String,

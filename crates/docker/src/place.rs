@@ -1,5 +1,7 @@
 //! Docker Engine or Podman as a place: its description before a run, and the resources that a run has on it.
 
+mod requirements;
+
 use crate::address::{EngineAddress, EngineAddressError};
 use crate::engine::{Engine, ask_once};
 use crate::engine_resources::confinement::ContainerLimits;
@@ -12,10 +14,10 @@ use crate::options::DockerOptions;
 use crate::podman::properties::PodmanProperties;
 use crate::podman::service::PodmanService;
 use crate::product::EngineProduct;
-use crate::requirement::EngineRequirement;
-use bollard::models::{LocalNodeState, SystemInfo, SystemVersion};
+use crate::product::firewall::EngineFirewall;
+use bollard::models::{SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tare_network::{Error, Requirement, RuntimeName, UnmetRequirement};
+use tare_network::{Error, UnmetRequirement};
 
 /// Docker Engine or Podman, which may be absent.
 pub struct EnginePlace {
@@ -231,41 +233,6 @@ impl EnginePlace {
         Some(self.expected.get_or_init(|| service.expected_properties()))
     }
 
-    /// Returns the requirement that this network still has. Returns `None` if it is met already.
-    pub fn requirement(&self, want: EngineRequirement) -> Option<Requirement> {
-        if let Some(podman) = self.expected_podman() {
-            if let EngineRequirement::Kernel(module) = want {
-                return Some(Requirement::Kernel { module });
-            }
-            return podman.requirement(&want).map(Requirement::Unmet);
-        }
-        let met = match (want, self.info()) {
-            (_, Err(missing)) => Err(missing),
-            // The kernel of another machine cannot be inspected from here.
-            (EngineRequirement::Kernel(module), Ok(_)) => {
-                return self.is_local().then_some(Requirement::Kernel { module });
-            }
-            (EngineRequirement::Program { name, package }, Ok(_)) => {
-                return Some(Requirement::Program { name, package });
-            }
-            (EngineRequirement::Driver(driver), Ok(known)) => check_driver(known, driver),
-            (EngineRequirement::ExistingNetwork(name), Ok(known)) => check_network(known, &name),
-            (EngineRequirement::LocalRoot, Ok(_)) => self.check_local_root(),
-            (EngineRequirement::TwoContexts, Ok(_)) if self.clients_engine.is_some() => Ok(()),
-            (EngineRequirement::TwoContexts, Ok(_)) => Err(UnmetRequirement {
-                reason: "the network needs two Docker Engines, but only one is given".to_owned(),
-                remedy: "use --server-context A --client-context B --nodes 2".to_owned(),
-            }),
-            (EngineRequirement::SwarmManager, Ok(known)) => check_manager(known),
-            (EngineRequirement::Runtime(name), Ok(known)) => check_runtime(&known.info, name),
-            (want, Ok(known)) => {
-                let podman = known.podman.as_ref();
-                return podman?.requirement(&want).map(Requirement::Unmet);
-            }
-        };
-        met.err().map(Requirement::Unmet)
-    }
-
     /// Checks that the engine can run tare's containers.
     fn check_can_run(&self, known: &EngineInfo) -> Result<(), UnmetRequirement> {
         if self.product == EngineProduct::Podman && known.podman.is_none() {
@@ -286,25 +253,6 @@ impl EnginePlace {
             });
         }
         check_own_program()
-    }
-
-    fn check_local_root(&self) -> Result<(), UnmetRequirement> {
-        let missing = |reason: &str, remedy: &str| {
-            Err(UnmetRequirement { reason: reason.to_owned(), remedy: remedy.to_owned() })
-        };
-        if !self.is_local() {
-            return missing(
-                "the Docker Engine is on another machine, but tare must run on the engine's machine to wire this network",
-                "run tare there, or unset DOCKER_HOST and use the context `default`",
-            );
-        }
-        if !rustix::process::geteuid().is_root() {
-            return missing(
-                "only root may wire a network into Docker containers",
-                "run tare as root",
-            );
-        }
-        Ok(())
     }
 
     /// Returns the connection with its loaded image, which is made at first use.
@@ -337,10 +285,12 @@ impl EnginePlace {
         };
         let known = self.info().ok();
         let limits = known.map(|known| ContainerLimits::from(&known.info));
+        let firewall = known.map(|known| EngineFirewall::from_info(&known.info));
         let (node, lent) = (Mutex::default(), self.host_tools.get().cloned());
         let made = Arc::new(EngineSession {
             engine: Arc::new(engine),
             podman: known.and_then(|known| known.podman.clone()),
+            firewall: firewall.unwrap_or_default(),
             image,
             program,
             host_tools: lent,
@@ -387,64 +337,4 @@ fn no_podman() -> EngineAddressError {
         reason: "there is no socket of Podman and no program `podman`".to_owned(),
         remedy: "run `sudo apt-get install podman`, or set CONTAINER_HOST".to_owned(),
     }
-}
-
-fn check_manager(known: &EngineInfo) -> Result<(), UnmetRequirement> {
-    let swarm = known.info.swarm.as_ref();
-    let active = swarm.and_then(|swarm| swarm.local_node_state) == Some(LocalNodeState::ACTIVE);
-    let missing = |reason: &str, remedy: &str| {
-        Err(UnmetRequirement { reason: reason.to_owned(), remedy: remedy.to_owned() })
-    };
-    match swarm.and_then(|swarm| swarm.control_available) {
-        Some(true) => Ok(()),
-        _ if active => missing(
-            "this Docker Engine is a worker of its Swarm, but only a manager creates services",
-            "point DOCKER_HOST at a manager (`docker node ls` works there)",
-        ),
-        _ => missing(
-            "this Docker Engine is not in a Swarm",
-            "run `docker swarm init --advertise-addr ADDRESS`, or point DOCKER_HOST at a manager",
-        ),
-    }
-}
-
-/// Checks that the engine knows a runtime.
-fn check_runtime(info: &SystemInfo, name: RuntimeName) -> Result<(), UnmetRequirement> {
-    let mut runtimes: Vec<&str> = info.runtimes.iter().flatten().map(|(one, _)| &**one).collect();
-    if runtimes.contains(&name.as_str()) {
-        return Ok(());
-    }
-    runtimes.sort_unstable();
-    Err(UnmetRequirement {
-        reason: format!("this engine knows no runtime {name}: it knows {}", runtimes.join(", ")),
-        remedy: format!(
-            "install {name}, and start dockerd with --add-runtime {name}=PATH (or `runtimes` in daemon.json)"
-        ),
-    })
-}
-
-fn check_driver(known: &EngineInfo, driver: &str) -> Result<(), UnmetRequirement> {
-    let drivers = known.info.plugins.as_ref().and_then(|plugins| plugins.network.as_deref());
-    let drivers = drivers.unwrap_or_default();
-    if drivers.iter().any(|one| one == driver) {
-        return Ok(());
-    }
-    Err(UnmetRequirement {
-        reason: format!(
-            "this engine has no network driver {driver}: it has {}",
-            drivers.join(", ")
-        ),
-        remedy: "install a current engine".to_owned(),
-    })
-}
-
-fn check_network(known: &EngineInfo, name: &str) -> Result<(), UnmetRequirement> {
-    if known.networks.iter().any(|one| one == name) {
-        return Ok(());
-    }
-    let product = EngineProduct::from_version(&known.version);
-    Err(UnmetRequirement {
-        reason: format!("{product} has no network `{name}`: it has {}", known.networks.join(", ")),
-        remedy: format!("run `{} network create {name}`", product.client()),
-    })
 }

@@ -1,5 +1,8 @@
 //! Products that answer to the API of the Docker Engine.
 
+pub(crate) mod firewall;
+
+use self::firewall::EngineFirewall;
 use crate::address::EngineAddress;
 use bollard::models::SystemVersion;
 use std::fmt;
@@ -10,7 +13,7 @@ const PODMAN_SOCKET: &str = "podman.sock";
 
 /// Product that answers to the API of the Docker Engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineProduct {
+pub(crate) enum EngineProduct {
     /// The Docker Engine itself.
     #[default]
     Docker,
@@ -40,11 +43,11 @@ impl EngineProduct {
         }
     }
 
-    /// Returns the name of the rules that translate a published port, as a hop. Podman's chains have the name of its
-    /// network backend, which the API does not state.
-    pub(crate) fn port_rules(self) -> &'static str {
+    /// Returns the name of the rules that translate a published port, as a hop, by an engine's firewall. Podman's chains
+    /// have the name of its network backend, which the API does not state.
+    pub(crate) fn port_rules(self, firewall: EngineFirewall) -> &'static str {
         match self {
-            Self::Docker => "nat/DOCKER",
+            Self::Docker => firewall.port_rules(),
             Self::Podman => "nat/podman",
         }
     }

@@ -43,6 +43,8 @@ pub enum EngineRequirement {
     PodmanStack(UserModeStack),
     /// An OCI runtime that the engine knows.
     Runtime(RuntimeName),
+    /// An engine whose bridges have rules of iptables.
+    IptablesFirewall,
     /// A feature of the engine's kernel, by its module.
     Kernel(&'static str),
     /// A program on this machine, and the Debian package that has it.

@@ -41,6 +41,9 @@ pub struct NetnsSnapshot {
     /// Counters so far, in answer to `--count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<NetnsCounters>,
+    /// Address from which this program has connected, in answer to `--dial`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<SocketAddr>,
     /// Address of the client, in a line about a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,

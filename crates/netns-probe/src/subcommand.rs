@@ -137,15 +137,16 @@ fn capture(one: IpAddr, other: IpAddr) -> Result<(), Error> {
 /// Connects, and counts the packets that leave each device during that.
 fn dial(address: SocketAddr) -> NetnsSnapshot {
     let before = devices();
-    let error = retry(|| TcpStream::connect_timeout(&address, scaled_timeout(ATTEMPT_TIMEOUT)))
-        .err()
-        .map(|e| e.to_string());
+    let dialled = retry(|| TcpStream::connect_timeout(&address, scaled_timeout(ATTEMPT_TIMEOUT)));
     let mut seen = take_snapshot();
     for device in &mut seen.devices {
         let earlier = before.iter().find(|one| one.name == device.name);
         device.sent = device.sent.saturating_sub(earlier.map_or(0, |one| one.sent));
     }
-    NetnsSnapshot { error, ..seen }
+    match dialled {
+        Ok(stream) => NetnsSnapshot { local: stream.local_addr().ok(), ..seen },
+        Err(error) => NetnsSnapshot { error: Some(error.to_string()), ..seen },
+    }
 }
 
 /// Retries until an attempt succeeds or the timeout has passed.
@@ -359,7 +360,10 @@ mod tests {
     fn who_is_not_there_is_told() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        assert_eq!(dial(address).error, None);
+        let seen = dial(address);
+        assert_eq!(seen.error, None);
+        let (_, peer) = listener.accept().unwrap();
+        assert_eq!(seen.local, Some(peer));
         assert!(run_netns_probe(["--dial".to_owned(), "nowhere".to_owned()]).is_err());
     }
 }

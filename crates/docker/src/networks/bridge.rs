@@ -1,7 +1,7 @@
 //! Network `docker:bridge`: two containers on the engine's default bridge.
 
 use super::layout::{NetworkLayout, PathStep, direct_routes, start_both};
-use super::machine::{MachineSnapshot, bridge_hops};
+use super::machine::{MachineSnapshot, bridged_hops};
 use super::{DockerNetworkDefinition, OPTIONS, script};
 pub(super) use crate::container_handle::DEFAULT_NETWORK;
 use crate::engine_resources::EngineResources;
@@ -60,7 +60,7 @@ pub(super) fn bridge_path(work: &EngineResources, network: &str) -> Result<Vec<P
     } else {
         let seen = MachineSnapshot::take(work)?.snapshot;
         let name = bridge_device(work, network, &seen)?;
-        path.extend(bridge_hops(&seen, &name, "bridge").into_iter().map(PathStep::Node));
+        path.extend(bridged_hops(&seen, &name, work.firewall()).into_iter().map(PathStep::Node));
     }
     path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)

@@ -2,7 +2,6 @@
 
 use crate::container_handle::ContainerHandle;
 use crate::engine_resources::{AttachTo, ContainerSpec, EngineResources};
-use crate::product::EngineProduct;
 use crate::requirement::UserModeStack;
 use std::net::{IpAddr, SocketAddr};
 use tare_network::{ClientRoute, Error, Family, Hop, HopKind, NetworkParameters, Shape};
@@ -29,10 +28,21 @@ pub enum PathStep {
     ServerAddressDevice(HopKind),
     /// A hop on the engine's machine.
     Node(Hop),
-    /// The engine's forwarder of a published port: a rule or a proxy, as the connection shows; and the port.
-    PortForwarder(EngineProduct, u16),
+    /// The engine's forwarder of a published port: a rule or a proxy, as the connection shows.
+    PortForwarder(PortForwarder),
     /// The stack in user space that forwards a published port, and the port.
     StackForwarder(UserModeStack, u16),
+}
+
+/// Forwarder of a published port.
+#[derive(Clone, Copy, Debug)]
+pub struct PortForwarder {
+    /// Name of the rules that translate it, as a hop.
+    pub rules: &'static str,
+    /// Name of the program that forwards it if no rule does.
+    pub proxy: &'static str,
+    /// Published port.
+    pub port: u16,
 }
 
 /// Layout of a network.

@@ -6,6 +6,7 @@ use crate::container_handle::ContainerHandle;
 use crate::engine_resources::EngineResources;
 use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
+use crate::product::firewall::EngineFirewall;
 use std::net::IpAddr;
 use tare_netns_probe::NetnsSnapshot;
 use tare_network::{Error, Family, Hop, HopKind, INTERNAL};
@@ -77,17 +78,26 @@ pub fn uplink_device(seen: &NetnsSnapshot) -> Result<String, Error> {
     }
 }
 
-/// Returns the hops on a bridge of the machine, with netfilter if bridged packets pass it.
-pub(crate) fn bridge_hops(seen: &NetnsSnapshot, name: &str, driver: &str) -> Vec<Hop> {
-    let mut bridge = Hop::new(HopKind::Bridge, name, NODE).with_detail(format!("driver {driver}"));
+/// Returns the hop of a bridge of the machine.
+pub(crate) fn bridge_hop(seen: &NetnsSnapshot, name: &str) -> Hop {
+    let mut bridge = Hop::new(HopKind::Bridge, name, NODE).with_detail("driver bridge");
     bridge.mtu = seen.device(name).and_then(|device| device.mtu);
-    let mut hops = vec![bridge];
+    bridge
+}
+
+/// Returns the hops between two containers on a bridge of the machine, with netfilter if bridged packets pass it.
+pub(crate) fn bridged_hops(seen: &NetnsSnapshot, name: &str, firewall: EngineFirewall) -> Vec<Hop> {
+    let mut hops = vec![bridge_hop(seen, name)];
     if seen.bridged_past_netfilter {
         hops.push(
             Hop::new(HopKind::Conntrack, "nf_conntrack", NODE)
                 .with_detail("bridge-nf-call-iptables=1"),
         );
-        hops.push(Hop::new(HopKind::Filter, "filter/FORWARD", NODE));
+        let filter = Hop::new(HopKind::Filter, firewall.forward_rules(), NODE);
+        hops.push(match firewall.chain_into(name) {
+            Some(chain) => filter.with_detail(format!("chain {chain}")),
+            None => filter,
+        });
     }
     hops
 }
@@ -99,6 +109,22 @@ mod tests {
 
     fn device(name: &str) -> DeviceSnapshot {
         DeviceSnapshot { name: name.to_owned(), ..DeviceSnapshot::default() }
+    }
+
+    #[test]
+    fn bridged_packets_pass_the_chain_of_their_bridge() {
+        let mut seen = NetnsSnapshot::default();
+        let filter = |seen: &NetnsSnapshot, firewall| {
+            let hop = bridged_hops(seen, "docker0", firewall).into_iter().nth(2)?;
+            Some((hop.name, hop.detail))
+        };
+        assert_eq!(filter(&seen, EngineFirewall::Nftables), None);
+        seen.bridged_past_netfilter = true;
+        let shared = ("filter/FORWARD".to_owned(), None);
+        assert_eq!(filter(&seen, EngineFirewall::Iptables), Some(shared));
+        let own = Some("chain filter-forward-in__docker0".to_owned());
+        let expected = ("docker-bridges/filter-FORWARD".to_owned(), own);
+        assert_eq!(filter(&seen, EngineFirewall::Nftables), Some(expected));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::layout::{
     NODE, NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_specs,
     endpoint_on_network, start_servers,
 };
-use super::machine::{MachineSnapshot, bridge_hops};
+use super::machine::{MachineSnapshot, bridge_hop};
 use super::macvlan::{ParentDeviceNetwork, parent_device, request_on_parent};
 use super::manual_wiring::{device_name, manual_requirements};
 use super::shell_wiring::{in_namespace, pid_assignments};
@@ -101,6 +101,7 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<EngineRequirement> {
         let mut wants = manual_requirements();
+        wants.push(EngineRequirement::IptablesFirewall);
         wants.push(EngineRequirement::Driver("macvlan"));
         wants.push(EngineRequirement::Kernel("macvlan"));
         wants.push(EngineRequirement::Program { name: "iptables", package: "iptables" });
@@ -175,9 +176,7 @@ impl DockerNetworkDefinition for DockerMacvlanNat {
                     .with_detail(format!("{} to {}", addresses[0].0, addresses[0].1)),
             ),
         ];
-        path.extend(
-            bridge_hops(&node.snapshot, &bridge, "bridge").into_iter().take(1).map(PathStep::Node),
-        );
+        path.push(PathStep::Node(bridge_hop(&node.snapshot, &bridge)));
         path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
         Ok(NetworkLayout {
             routes: build_routes(shape, site, |server, port| {

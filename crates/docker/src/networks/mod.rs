@@ -18,6 +18,7 @@ mod manual_wiring;
 pub mod overlay;
 mod overlay_kv;
 pub(crate) mod podman;
+mod port_source;
 pub mod published;
 pub mod ranges;
 mod sandbox_kernel;

@@ -3,10 +3,10 @@
 use super::address::docker_subnets;
 use super::bridge::{DEFAULT_NETWORK, DEVICE, bridge_device};
 use super::layout::{
-    NetworkEndpoint, NetworkLayout, PathStep, build_routes, container_names, container_specs,
-    start_endpoints,
+    NetworkEndpoint, NetworkLayout, PathStep, PortForwarder, build_routes, container_names,
+    container_specs, start_endpoints,
 };
-use super::machine::{MachineSnapshot, address_for_clients, bridge_hops};
+use super::machine::{MachineSnapshot, address_for_clients, bridge_hop};
 use super::two_engines::{SERVERS_NODE, clients_on_host, machine_address};
 use super::{DockerNetworkDefinition, OPTIONS, script};
 use crate::container_handle::ContainerHandle;
@@ -166,17 +166,26 @@ fn published_path(
 ) -> Result<Vec<PathStep>, Error> {
     if work.podman().is_some_and(|podman| podman.rootless) {
         // Podman's program connects to the container's own address from within its network namespace.
-        let forwarder = port.map(|&port| PathStep::PortForwarder(work.product(), port));
+        let forwarder = port.map(|&port| port_forwarder(work, port));
         let loopback = PathStep::ServerDevice(HopKind::Loopback, "lo");
         return Ok(forwarder.into_iter().chain([loopback]).collect());
     }
     let seen = &MachineSnapshot::snapshot_container(work, client)?;
     let bridge = bridge_device(work, DEFAULT_NETWORK, seen)?;
     let mut path = Vec::new();
-    path.extend(port.map(|&port| PathStep::PortForwarder(work.product(), port)));
-    path.extend(bridge_hops(seen, &bridge, "bridge").into_iter().take(1).map(PathStep::Node));
+    path.extend(port.map(|&port| port_forwarder(work, port)));
+    path.push(PathStep::Node(bridge_hop(seen, &bridge)));
     path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)
+}
+
+/// Returns the step through the engine's forwarder of a published port.
+fn port_forwarder(work: &EngineResources, port: u16) -> PathStep {
+    PathStep::PortForwarder(PortForwarder {
+        rules: work.port_rules(),
+        proxy: work.product().port_proxy(),
+        port,
+    })
 }
 
 /// Lays out `docker:published` between two engines: servers are on the default bridge, their ports published on their
@@ -217,7 +226,7 @@ fn lay_out_between_engines(
             PathStep::ClientAddressDevice(HopKind::Device),
             // Connections from another machine take the DNAT rule, with or without the userland proxy.
             PathStep::Node(
-                Hop::new(HopKind::Nat, servers.product().port_rules(), SERVERS_NODE)
+                Hop::new(HopKind::Nat, servers.port_rules(), SERVERS_NODE)
                     .with_detail(format!("port {port}")),
             ),
             PathStep::Node(

@@ -4,12 +4,12 @@
 //! hops: MTUs as the kernel reports them, the counter of the device by which packets leave, and the address of the
 //! connecting client.
 
-use super::layout::{DEFAULT_MTU, NODE, NetworkEndpoint, NetworkLayout, PathStep};
+use super::layout::{DEFAULT_MTU, NODE, NetworkEndpoint, NetworkLayout, PathStep, PortForwarder};
+use super::port_source::PortSource;
 use crate::engine::{Engine, EnginePair};
 use crate::exec::{self, ExecCommand, ExecSession, OutputLines};
 use crate::image::PROGRAM;
 use crate::leftovers::PARALLEL_REQUESTS;
-use crate::product::EngineProduct;
 use crate::requirement::UserModeStack;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::net::{IpAddr, SocketAddr};
@@ -40,8 +40,8 @@ pub fn verify_paths(
         let dialled = connect_clients(&sides.clients, laid, &first).await?;
         let peer = first_peer(&mut listening, first[0].server).await;
         let seen = ConnectionSnapshots {
-            dialled: first[0].dial.ip(),
             client: &dialled[0],
+            dialled_from: dialled.iter().filter_map(|one| one.local).collect(),
             server: listening.iter().find(|one| one.server == first[0].server).map(|one| &one.seen),
             peer,
             server_container: &laid.servers[first[0].server],
@@ -63,8 +63,9 @@ struct ListeningServer {
 
 /// Snapshots of both ends of client 0's connection.
 struct ConnectionSnapshots<'a> {
-    dialled: IpAddr,
     client: &'a NetnsSnapshot,
+    /// Addresses from which the clients have connected, one of which is the server's first peer if no program is between.
+    dialled_from: Vec<SocketAddr>,
     server: Option<&'a NetnsSnapshot>,
     peer: Option<SocketAddr>,
     server_container: &'a NetworkEndpoint,
@@ -220,7 +221,7 @@ fn to_hop(step: &PathStep, seen: &ConnectionSnapshots<'_>) -> Result<Hop, Error>
             None => Hop::new(*kind, "its own device", &seen.server_container.container.name),
         }),
         PathStep::Node(hop) => Ok(hop.clone()),
-        PathStep::PortForwarder(by, port) => Ok(forwarder_hop(*by, *port, seen)),
+        PathStep::PortForwarder(forwarder) => Ok(forwarder_hop(*forwarder, seen)),
         PathStep::StackForwarder(stack, port) => stack_hop(*stack, *port, seen),
     }
 }
@@ -259,21 +260,20 @@ fn stack_hop(
     }
 }
 
-/// Returns the hop that forwards a published port. A rule keeps the client's address; Docker's userland proxy connects from
-/// its own, which is the gateway's, and Podman's from the container's. If the client connected to the gateway itself, the two look alike, and the rule is
-/// assumed, because it comes first.
-fn forwarder_hop(by: EngineProduct, port: u16, seen: &ConnectionSnapshots<'_>) -> Hop {
-    let gateways = seen.server_container.container.gateways();
-    let own = seen.server_container.address;
-    let is_proxy = |address: IpAddr| gateways.contains(&address) || address == own;
-    let proxied = !gateways.contains(&seen.dialled)
-        && seen.peer.is_some_and(|peer| is_proxy(to_canonical(peer.ip())));
-    let hop = if proxied {
-        Hop::new(HopKind::Forwarder, by.port_proxy(), NODE)
-    } else {
-        Hop::new(HopKind::Nat, by.port_rules(), NODE)
-    };
-    hop.with_detail(format!("port {port}"))
+/// Returns the hop that forwards a published port: a rule, or the engine's program. Docker's connects from the gateway's
+/// address, Podman's from the container's.
+fn forwarder_hop(forwarder: PortForwarder, seen: &ConnectionSnapshots<'_>) -> Hop {
+    let PortForwarder { rules, proxy, port } = forwarder;
+    let mut programs = seen.server_container.container.gateways();
+    programs.push(seen.server_container.address);
+    let rule = |detail| Hop::new(HopKind::Nat, rules, NODE).with_detail(detail);
+    match PortSource::of_peer(seen.peer, &seen.dialled_from, &programs) {
+        PortSource::Client => rule(format!("port {port}")),
+        PortSource::Masquerade => rule(format!("port {port}, masquerade")),
+        PortSource::Program => {
+            Hop::new(HopKind::Forwarder, proxy, NODE).with_detail(format!("port {port}"))
+        }
+    }
 }
 
 /// Converts an IPv4-mapped address of an IPv6 socket to IPv4.

@@ -33,6 +33,9 @@ pub struct EngineDescription {
     pub security: Vec<String>,
     /// Network drivers of the engine.
     pub drivers: Vec<String>,
+    /// Firewall of its bridges: `iptables` or `nftables`. Engines before 28 do not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firewall: Option<String>,
     /// Role of the engine in a Swarm; `None` outside of a Swarm.
     pub swarm: Option<String>,
     /// Image of the containers, and its digest.

@@ -42,6 +42,7 @@ const RULES: &[(&str, Rule)] = &[
     ("environment.engines.[].components.*", Rule::Keep),
     ("environment.engines.[].context_asked", Rule::Engine),
     ("environment.engines.[].engines_asked.[]", Rule::Engine),
+    ("environment.engines.[].firewall", Rule::Keep),
     ("environment.engines.[].image", Rule::Image),
     ("environment.engines.[].image_asked", Rule::Image),
     ("environment.engines.[].kernel", Rule::Keep),
