@@ -7,6 +7,12 @@ use support::journal::trials;
 use support::program::{Tare, is_root};
 use support::{list, schema, text};
 
+/// Returns the command that has a program run before all other work, which only root can ensure. Niceness applies among
+/// the processes of a session only (sched(7), autogroups), a real-time policy among all.
+fn ahead_of_other_work() -> &'static str {
+    if is_root() { "chrt --rr 1" } else { "" }
+}
+
 #[test]
 fn one_core_that_does_all_the_softirq_is_told() {
     let cores = std::thread::available_parallelism().expect("it is known").get();
@@ -18,11 +24,9 @@ fn one_core_that_does_all_the_softirq_is_told() {
            seq 5000 | sed 's/.*/meta mark & drop/'; printf '}\\n}\\n'; } | nft -f -",
     );
     let tare = Tare::in_directory(scratch.root());
-    // Other work must not occupy the core, which only root can ensure. Niceness applies among the processes of a
-    // session only (sched(7), autogroups), a real-time policy among all.
-    let alone = if is_root() { "chrt --rr 1" } else { "" };
+    let ahead = ahead_of_other_work();
     let run = format!(
-        "exec {alone} \"$tare\" run --network {network} --workload udp-rate --rate 500mbit \
+        "exec {ahead} \"$tare\" run --network {network} --workload udp-rate --rate 500mbit \
          --duration 1s --interval 50ms --blocks 1 --json --out out"
     );
     let document = tare.in_private_mounts(&run).expect(0).json();
@@ -136,10 +140,12 @@ fn assert_loses_what_exceeds(rate: f64, mtu: u32, size: f64) {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let link = format!("rate={rate}mbit,queue=5ms,mtu={mtu}");
-    let (offered, size_flag) = (format!("{}kbit", (rate * 1194.67).round()), size.to_string());
-    let what = ["run", "-n", "host", "--nodes", "2", "--link", &link, "--workload", "udp-rate"];
-    let how = ["--rate", &offered, "--size", &size_flag, "--duration", "2s", "--interval", "100ms"];
-    tare.run(&[&what[..], &how, &["--blocks", "1", "--out", "out"]].concat()).expect(0);
+    let (offered, ahead) = ((rate * 1194.67).round(), ahead_of_other_work());
+    let run = format!(
+        "exec {ahead} \"$tare\" run -n host --nodes 2 --link {link} --workload udp-rate --rate {offered}kbit \
+         --size {size} --duration 2s --interval 100ms --blocks 1 --out out"
+    );
+    tare.in_private_mounts(&run).expect(0);
     let trials = trials(&tare.directory().join("out"));
     let [trial] = &trials[..] else { panic!("one trial: {trials:?}") };
     let intervals = list(&trial["series"][0], "intervals");
