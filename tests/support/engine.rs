@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tare_dev::{ScratchDirectory, eventually};
 
+pub mod release;
 mod scripts;
 
 /// Engine on its own simulated machine. If the test started the engine, dropping it ends it and everything that runs on

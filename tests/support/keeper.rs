@@ -11,6 +11,7 @@
 use rustix::process::Pid;
 use std::path::Path;
 use support::engine::Engine;
+use support::engine::release::{Engine29, Iptables, Nftables};
 use support::shared::{SharedResource, is_files, keep, keep_files};
 use support::swarm::Swarm;
 
@@ -23,6 +24,8 @@ fn main() {
     let directory = Path::new(directory);
     match kind.as_str() {
         Engine::KIND => keep::<Engine>(directory, runner),
+        Engine29::<Iptables>::KIND => keep::<Engine29<Iptables>>(directory, runner),
+        Engine29::<Nftables>::KIND => keep::<Engine29<Nftables>>(directory, runner),
         Swarm::KIND => keep::<Swarm>(directory, runner),
         files if is_files(files) => keep_files(directory, runner),
         other => panic!("there is no kind {other}"),

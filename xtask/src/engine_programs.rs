@@ -61,7 +61,7 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let programs = repository.engine_programs();
     let (stamp, hash) = (programs.join(STAMP), hash_sources());
     let is_built = fs::read_to_string(&stamp).is_ok_and(|built| built == hash);
-    if is_built && PROGRAMS.iter().all(|name| programs.join(name).is_file()) {
+    if is_built && are_built(repository) {
         return Ok(TaskResult::Passed);
     }
     if !go_module::has_compiler(repository, OLDEST_GO) {
@@ -77,6 +77,11 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     }
     fs::write(stamp, hash)?;
     Ok(TaskResult::Passed)
+}
+
+/// Returns whether all programs are there.
+pub(crate) fn are_built(repository: &Repository) -> bool {
+    PROGRAMS.iter().all(|name| repository.engine_programs().join(name).is_file())
 }
 
 fn hash_sources() -> String {

@@ -3,6 +3,7 @@
 //! A skipped test is an error, because it hides a fault, if its reason is not in the table or if this machine has the
 //! feature.
 
+use crate::engine_programs;
 use crate::ignored_tests::IgnoredTest;
 use crate::repository::Repository;
 use std::fs;
@@ -16,6 +17,8 @@ enum MachineFeature {
     Module(&'static str, &'static str),
     /// Program on the PATH.
     Program(&'static str),
+    /// Programs of Docker Engine 29, which `cargo xtask engine-programs` builds if there is a Go compiler.
+    EnginePrograms,
     /// Device file that ordinary users may read and write.
     UserDevice(&'static str),
     /// Root's privileges.
@@ -24,7 +27,7 @@ enum MachineFeature {
     Opposite,
 }
 
-use MachineFeature::{Module, Opposite, Program, Root, UserDevice};
+use MachineFeature::{EnginePrograms, Module, Opposite, Program, Root, UserDevice};
 
 /// First words of a reason after `needs`, and the feature.
 const TABLE: &[(&str, MachineFeature)] = &[
@@ -46,6 +49,7 @@ const TABLE: &[(&str, MachineFeature)] = &[
     ("the program flanneld", Program("flanneld")),
     ("the program fortio", Program("fortio")),
     ("the program weaver", Program("weaver")),
+    ("the programs of Docker Engine 29", EnginePrograms),
     ("the program wireguard-go", Program("wireguard-go")),
     // Debian has no free package of netperf.
     ("the program netperf", Program("netperf")),
@@ -109,6 +113,7 @@ fn has(repository: &Repository, place: SkipMachine, feature: MachineFeature) -> 
         // The guest has no udev, which would open device files to users.
         (UserDevice(_), SkipMachine::Guest) | (Opposite, _) => false,
         (Root, SkipMachine::Host) => rustix::process::geteuid().is_root(),
+        (EnginePrograms, _) => engine_programs::are_built(repository),
         (Program(name), _) => repository.find_program(name).is_some(),
     }
 }
@@ -158,6 +163,7 @@ mod tests {
             ("needs the program wireguard-go is not installed", Some(Program("wireguard-go"))),
             ("needs kernel support for wireguard", Some(Module("wireguard", "wg_xmit"))),
             ("kernel support for openvswitch", None),
+            ("needs the programs of Docker Engine 29: make setup-engine", Some(EnginePrograms)),
             ("no reason given", None),
         ] {
             assert_eq!(feature_of(reason), feature, "{reason}");

@@ -24,7 +24,18 @@ impl TestPart {
     pub(crate) const ALL: [Self; 5] =
         [Self::Tools, Self::Engines, Self::Page, Self::Packages, Self::Vm];
 
-    /// Returns the name of the part, and of its test binary.
+    /// Returns the names of its test binaries.
+    pub(crate) fn binaries(self) -> &'static [&'static str] {
+        match self {
+            Self::Tools => &["tools"],
+            Self::Engines => &["engines", "engine29"],
+            Self::Page => &["page"],
+            Self::Packages => &["packages"],
+            Self::Vm => &["vm"],
+        }
+    }
+
+    /// Returns the name of the part.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tools => "tools",

@@ -116,7 +116,8 @@ fn filter(parts: &BTreeSet<TestPart>) -> Option<String> {
     let binaries: Vec<String> = parts
         .iter()
         .filter(|part| **part != TestPart::Vm)
-        .map(|part| format!("binary(={part})"))
+        .flat_map(|part| part.binaries())
+        .map(|binary| format!("binary(={binary})"))
         .collect();
     if binaries.is_empty() {
         return None;
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(filter(&[TestPart::Vm].into()), None);
         assert_eq!(
             filter(&TestPart::ALL.into()).unwrap(),
-            "package(=tare-tests) & (binary(=tools) | binary(=engines) | binary(=page) | binary(=packages))"
+            "package(=tare-tests) & (binary(=tools) | binary(=engines) | binary(=engine29) | binary(=page) | binary(=packages))"
         );
     }
 }

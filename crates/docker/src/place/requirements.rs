@@ -72,6 +72,10 @@ fn check_manager(known: &EngineInfo) -> Result<(), UnmetRequirement> {
     };
     match swarm.and_then(|swarm| swarm.control_available) {
         Some(true) => Ok(()),
+        _ if EngineFirewall::from_info(&known.info) == EngineFirewall::Nftables => missing(
+            "this Docker Engine is not in a Swarm, which its firewall nftables excludes",
+            "start dockerd with --firewall-backend=iptables, then run `docker swarm init --advertise-addr ADDRESS`",
+        ),
         _ if active => missing(
             "this Docker Engine is a worker of its Swarm, but only a manager creates services",
             "point DOCKER_HOST at a manager (`docker node ls` works there)",
