@@ -5,15 +5,19 @@ use support::engine::Engine;
 use support::engine::release::{Engine29, Firewall};
 use support::program::RunningProgram;
 use support::shared::SharedResource as _;
-use support::{eventually, list, short_run, text};
+use support::{eventually, list, text};
 
-const NETWORKS: &str = "docker:user-bridge,docker:published";
-
-/// Starts a run that does not end by itself, and waits until it has measured a block.
-fn endless(engine: &Engine, networks: &str) -> RunningProgram {
-    let asked = ["--network", networks, "--blocks", "1000", "--out", "out", "--json"];
-    let mut running = engine.tare().start(&short_run(&asked));
-    running.wait_for("block 1 ");
+/// Starts a trial of minutes, and waits until all its containers run: the engine is not in the midst of a network, whose
+/// device it would leave behind.
+fn endless_trial(engine: &Engine) -> RunningProgram {
+    let asked = ["run", "--network", "docker:user-bridge", "--workload", "tcp-stream"];
+    let method = ["--slice", "off", "--duration", "600s", "--blocks", "1", "--json"];
+    let running = engine.tare().start(&[&asked[..], &method].concat());
+    eventually("both sides run", || {
+        let names = engine.docker(&["ps", "--format", "{{.Names}}"]);
+        let runs = ["-client-", "-server-"].into_iter().all(|side| names.contains(side));
+        if runs { Ok(()) } else { Err(names) }
+    });
     running
 }
 
@@ -32,7 +36,7 @@ fn wait_until_nothing_runs(engine: &Engine) {
 pub(crate) fn a_killed_run_leaves_what_clean_removes<F: Firewall>() {
     let engine = Engine29::<F>::shared();
     let before = engine.inventory();
-    let running = endless(&engine, NETWORKS);
+    let running = endless_trial(&engine);
     running.signal(Signal::KILL);
     running.wait();
     wait_until_nothing_runs(&engine);
@@ -44,15 +48,7 @@ pub(crate) fn a_killed_run_leaves_what_clean_removes<F: Firewall>() {
 pub(crate) fn a_killed_engine_is_clean_once_it_is_back<F: Firewall>() {
     let engine = Engine29::<F>::with(&[]);
     let before = engine.inventory();
-    // A trial of minutes: the engine is not in the midst of a network, whose device it would leave behind.
-    let long =
-        ["run", "--network", "docker:user-bridge", "--workload", "tcp-stream", "--blocks", "1"];
-    let running = engine.tare().start(&[&long[..], &["--duration", "600s", "--json"]].concat());
-    eventually("both sides run", || {
-        let names = engine.docker(&["ps", "--format", "{{.Names}}"]);
-        let runs = ["-client-", "-server-"].into_iter().all(|side| names.contains(side));
-        if runs { Ok(()) } else { Err(names) }
-    });
+    let running = endless_trial(&engine);
     let crashed = engine.crash();
     let document = running.wait().expect(1).json();
     let failed = &list(&document, "failed")[0];
