@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use support::engine::Engine;
 use support::program::{RunningProgram, Tare, User};
 use support::shared::SharedResource as _;
-use support::{ScratchDirectory, eventually, journal, list, short_run, text};
+use support::{ScratchDirectory, journal, list, short_run, text};
 
 /// Starts a run that does not end by itself, and waits until it has measured a block.
 fn endless(tare: &Tare, networks: &str) -> RunningProgram {
@@ -15,33 +15,6 @@ fn endless(tare: &Tare, networks: &str) -> RunningProgram {
     let mut running = tare.start(&short_run(&asked));
     running.wait_for("block 1 ");
     running
-}
-
-/// Starts a trial that does not end by itself, and waits until all its containers run. Of a run that is killed while it
-/// raises a network, the engine may still carry out requests: a container that was only created starts, ends and is removed.
-pub(crate) fn endless_trial(engine: &Engine, network: &str) -> RunningProgram {
-    let asked = ["run", "--network", network, "--workload", "tcp-stream", "--slice", "off"];
-    let method = ["--duration", "1h", "--blocks", "1", "--out", "out", "--json"];
-    let running = engine.tare().start(&[&asked[..], &method].concat());
-    eventually("both ends run", || {
-        let names = engine.docker(&["ps", "--format", "{{.Names}}"]);
-        let run = ["-client-0", "-server-0"].iter().all(|end| names.contains(end));
-        if run { Ok(()) } else { Err(names) }
-    });
-    running
-}
-
-/// Waits until no container runs, and none that has ended is there. One that was created when the run was killed, and
-/// never started, has nothing that could end: it stays until it is cleaned.
-fn wait_until_nothing_runs(engine: &Engine) {
-    let states = ["running", "paused", "restarting", "removing", "exited", "dead"];
-    let filters = states.map(|state| format!("--filter=status={state}"));
-    let mut listing = vec!["ps", "--format", "{{.Names}} {{.Status}}"];
-    listing.extend(filters.iter().map(String::as_str));
-    eventually("no container runs", || {
-        let left = engine.docker(&listing);
-        if left.is_empty() { Ok(()) } else { Err(left) }
-    });
 }
 
 #[test]
@@ -64,14 +37,14 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
     let engine = Engine::shared();
     engine.docker(&["network", "create", "of-mine"]);
     let before = engine.inventory();
-    let running = endless_trial(&engine, "docker:user-bridge");
+    let running = engine.start_endless_trial(&engine.tare(), "docker:user-bridge");
     // Resources of a run that is still active are not removed.
     let cleaned = engine.tare().run(&["clean", "--yes"]).expect(0);
     assert!(cleaned.stderr.contains("is still running"), "{}", cleaned.stderr);
     assert!(cleaned.stderr.contains("no objects of ended runs are left"), "{}", cleaned.stderr);
     running.signal(Signal::KILL);
     running.wait();
-    wait_until_nothing_runs(&engine);
+    engine.wait_until_nothing_runs();
     let left = engine.inventory();
     assert_ne!(left, before, "a network and an image are left");
     let listed = engine.tare().run(&["clean"]).expect(0);
@@ -99,7 +72,7 @@ fn what_others_made_of_a_runs_image_is_kept() {
     engine.docker(&create);
     running.signal(Signal::KILL);
     running.wait();
-    wait_until_nothing_runs(&engine);
+    engine.wait_until_nothing_runs();
     let cleaned = engine.tare().run(&["clean", "--yes"]).expect(0);
     assert!(cleaned.text().contains(image), "{}", cleaned.text());
     assert_eq!(engine.docker(&["ps", "--all", "--format", "{{.Names}}"]), "of-mine");

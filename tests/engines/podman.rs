@@ -1,7 +1,6 @@
 //! Podman's Docker-compatible service: `docker:` networks take the path that Podman gives them, and nothing of a run
 //! remains, however it ends.
 
-use crate::docker_ends::endless_trial;
 use rustix::process::Signal;
 use support::counts::total;
 use support::engine::Engine;
@@ -136,14 +135,10 @@ fn a_docker_engine_is_not_taken_for_podman() {
 fn containers_of_podman_are_stopped_by_a_signal_that_none_ignores() {
     let engine = Engine::podman();
     for network in ["podman:user-bridge", "podman:pod"] {
-        let asked = ["run", "--network", network, "--slice", "off", "--workload", "tcp-stream"];
-        let method = ["--duration", "1h", "--blocks", "1", "--out", network];
-        let running = podman_tare(&engine).start(&[&asked[..], &method].concat());
+        let running = engine.start_endless_trial(&podman_tare(&engine), network);
         for end in ["server-0", "client-0"] {
-            let container =
-                || engine.docker(&["ps", "--quiet", "--filter", &format!("name=-{end}")]);
-            eventually("the container runs", || !container().is_empty());
-            let stop = ["inspect", "--format", "{{.Config.StopSignal}}", &container()];
+            let container = engine.docker(&["ps", "--quiet", "--filter", &format!("name=-{end}")]);
+            let stop = ["inspect", "--format", "{{.Config.StopSignal}}", &container];
             let signal = engine.docker(&stop);
             assert!(["SIGKILL", "9"].contains(&signal.as_str()), "{network}, {end}: {signal}");
         }
@@ -156,7 +151,7 @@ fn containers_of_podman_are_stopped_by_a_signal_that_none_ignores() {
 fn a_killed_run_leaves_no_container_on_podman_and_clean_removes_the_rest() {
     let engine = Engine::podman();
     let before = inventory(&engine);
-    let running = endless_trial(&engine, "docker:user-bridge");
+    let running = engine.start_endless_trial(&engine.tare(), "docker:user-bridge");
     running.signal(Signal::KILL);
     running.wait();
     wait_until_nothing_runs(&engine);

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tare_dev::{ScratchDirectory, eventually};
 
+mod ends;
 pub mod release;
 mod scripts;
 

@@ -1,0 +1,37 @@
+//! Trials on an engine that end by a signal, and what the engine then still has to do.
+
+use super::Engine;
+use crate::program::{RunningProgram, Tare};
+use tare_dev::eventually;
+
+impl Engine {
+    /// Starts a trial that does not end by itself, and waits until the containers of both ends run. Of a run that is killed
+    /// while it raises a network, the engine may still carry out requests: a container that was only created starts, ends
+    /// and is removed. An engine that is killed then leaves the network's device behind.
+    #[track_caller]
+    pub fn start_endless_trial(&self, tare: &Tare, network: &str) -> RunningProgram {
+        let asked = ["run", "--network", network, "--workload", "tcp-stream", "--slice", "off"];
+        let method = ["--duration", "1h", "--blocks", "1", "--out", network, "--json"];
+        let running = tare.start(&[&asked[..], &method].concat());
+        eventually("both ends run", || {
+            let names = self.docker(&["ps", "--format", "{{.Names}}"]);
+            let run = ["-client-0", "-server-0"].iter().all(|end| names.contains(end));
+            if run { Ok(()) } else { Err(names) }
+        });
+        running
+    }
+
+    /// Waits until no container runs, and none that has ended is there. One that was created when the run was killed, and
+    /// never started, has nothing that could end: it stays until it is cleaned.
+    #[track_caller]
+    pub fn wait_until_nothing_runs(&self) {
+        let states = ["running", "paused", "restarting", "removing", "exited", "dead"];
+        let filters = states.map(|state| format!("--filter=status={state}"));
+        let mut listing = vec!["ps", "--format", "{{.Names}} {{.Status}}"];
+        listing.extend(filters.iter().map(String::as_str));
+        eventually("no container runs", || {
+            let left = self.docker(&listing);
+            if left.is_empty() { Ok(()) } else { Err(left) }
+        });
+    }
+}
