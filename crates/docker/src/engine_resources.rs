@@ -14,7 +14,6 @@ use crate::leftovers::{PARALLEL_REQUESTS, remove_containers, remove_network, rem
 use crate::options::DockerOptions;
 use crate::podman::properties::PodmanProperties;
 use crate::product::EngineProduct;
-use crate::product::firewall::EngineFirewall;
 use bollard::errors::Error as Refusal;
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest, PortBinding,
@@ -27,7 +26,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_network::scaled_timeout;
-use tare_network::{Error, INTERNAL, NetworkOptions};
+use tare_network::{Error, FirewallBackend, INTERNAL, NetworkOptions};
 
 /// Network namespace or network that a container is attached to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +144,7 @@ impl EngineResources {
     }
 
     /// Returns the firewall of the engine's bridges.
-    pub(crate) fn firewall(&self) -> EngineFirewall {
+    pub(crate) fn firewall(&self) -> FirewallBackend {
         self.session.firewall
     }
 

@@ -6,9 +6,9 @@ use crate::engine_resources::confinement::{ContainerLimits, ContainerPrograms, c
 use crate::exec::ExecInput;
 use crate::host_tool_mounts::HostToolMounts;
 use crate::podman::properties::PodmanProperties;
-use crate::product::firewall::EngineFirewall;
 use bollard::models::HostConfig;
 use std::sync::{Arc, Mutex};
+use tare_network::FirewallBackend;
 
 /// Connection to an engine on which the image is loaded, for the length of a run.
 pub struct EngineSession {
@@ -17,7 +17,7 @@ pub struct EngineSession {
     /// What Podman's own API states. `None` if the engine is not Podman.
     pub(crate) podman: Option<PodmanProperties>,
     /// Firewall of the engine's bridges.
-    pub(crate) firewall: EngineFirewall,
+    pub(crate) firewall: FirewallBackend,
     /// Image of the containers: the tag of the run's own, or the id of the one that the user chose, which may get another
     /// tag while the run goes on.
     pub image: String,

@@ -13,8 +13,7 @@ use crate::leftovers;
 use crate::options::DockerOptions;
 use crate::podman::properties::PodmanProperties;
 use crate::podman::service::PodmanService;
-use crate::product::EngineProduct;
-use crate::product::firewall::EngineFirewall;
+use crate::product::{EngineProduct, firewall};
 use bollard::models::{SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tare_network::{Error, UnmetRequirement};
@@ -285,7 +284,7 @@ impl EnginePlace {
         };
         let known = self.info().ok();
         let limits = known.map(|known| ContainerLimits::from(&known.info));
-        let firewall = known.map(|known| EngineFirewall::from_info(&known.info));
+        let firewall = known.map(|known| firewall::backend(&known.info));
         let (node, lent) = (Mutex::default(), self.host_tools.get().cloned());
         let made = Arc::new(EngineSession {
             engine: Arc::new(engine),

@@ -2,11 +2,11 @@
 
 pub(crate) mod firewall;
 
-use self::firewall::EngineFirewall;
 use crate::address::EngineAddress;
 use bollard::models::SystemVersion;
 use std::fmt;
 use std::path::Path;
+use tare_network::FirewallBackend;
 
 /// File name of Podman's sockets.
 const PODMAN_SOCKET: &str = "podman.sock";
@@ -45,7 +45,7 @@ impl EngineProduct {
 
     /// Returns the name of the rules that translate a published port, as a hop, by an engine's firewall. Podman's chains
     /// have the name of its network backend, which the API does not state.
-    pub(crate) fn port_rules(self, firewall: EngineFirewall) -> &'static str {
+    pub(crate) fn port_rules(self, firewall: FirewallBackend) -> &'static str {
         match self {
             Self::Docker => firewall.port_rules(),
             Self::Podman => "nat/podman",

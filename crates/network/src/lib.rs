@@ -9,6 +9,7 @@
 mod background;
 mod container;
 mod error;
+mod firewall_backend;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod mock;
@@ -28,6 +29,7 @@ mod topology;
 pub use background::Background;
 pub use container::{Command, Container, INTERNAL, NetworkDaemons, Process, ProcessExit, Stdio};
 pub use error::Error;
+pub use firewall_backend::{FirewallBackend, InvalidFirewallBackend};
 pub use network::{AgentNamespaces, Network, NetworkInfo, NetworkParameters, NodeKind};
 pub use node_link::{NodeLink, NodeLinkError};
 pub use options::{NetworkOption, NetworkOptions};

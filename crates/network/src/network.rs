@@ -19,6 +19,9 @@ pub struct NetworkInfo {
     pub options: &'static [NetworkOption],
 }
 
+/// First of the ports that a server publishes beside those of the workloads. It is below the ports that the kernel picks.
+const FIRST_FURTHER_PORT: u16 = 20_001;
+
 /// Parameters for which a network is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkParameters {
@@ -38,6 +41,12 @@ impl NetworkParameters {
     pub fn from_spec(spelled: &NetworkSpec, ports: Vec<u16>) -> Self {
         let argument = spelled.argument().map(str::to_owned);
         Self { ports, options: spelled.options, argument, logs: None }
+    }
+
+    /// Returns the ports that a server publishes beside those of the workloads: the first that no workload has.
+    pub fn further_ports(&self) -> impl Iterator<Item = u16> {
+        let free = (FIRST_FURTHER_PORT..).filter(|port| !self.ports.contains(port));
+        free.take(self.options.ports.unwrap_or_default().into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Options that change a network, spelled after a `+`.
 
-use crate::{BitsPerSecond, Offload, Offloads, RuntimeName};
+use crate::{BitsPerSecond, FirewallBackend, Offload, Offloads, RuntimeName};
 use std::fmt;
 
 /// Option that a network can have.
@@ -26,11 +26,15 @@ pub enum NetworkOption {
     Splice,
     /// OCI runtime that starts the engine's containers.
     Runtime,
+    /// Firewall backend whose rules the network has.
+    Firewall,
+    /// Further published ports of each server.
+    Ports,
 }
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -41,6 +45,8 @@ impl NetworkOption {
         Self::Idle,
         Self::Splice,
         Self::Runtime,
+        Self::Firewall,
+        Self::Ports,
     ];
 
     /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
@@ -50,9 +56,25 @@ impl NetworkOption {
     /// Options of a network that tare wires with veth or netkit pairs.
     pub const DEVICE_PAIRS: [Self; 4] = [Self::Rate, Self::Without, Self::Mtu, Self::Rps];
 
+    /// Options of a network that tare wires with veth pairs, behind Docker's rules.
+    pub const DOCKER_RULES: [Self; 5] =
+        [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Firewall];
+
+    /// Options of a network that tare wires with veth pairs, whose servers publish ports.
+    pub const PUBLISHED: [Self; 6] =
+        [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Firewall, Self::Ports];
+
     /// Options of a bridge that tare wires and filters itself.
-    pub const BRIDGE: [Self; 7] =
-        [Self::Plain, Self::Rate, Self::Without, Self::Untracked, Self::Mtu, Self::Rps, Self::Idle];
+    pub const BRIDGE: [Self; 8] = [
+        Self::Plain,
+        Self::Rate,
+        Self::Without,
+        Self::Untracked,
+        Self::Mtu,
+        Self::Rps,
+        Self::Idle,
+        Self::Firewall,
+    ];
 
     /// Options of a bridge without netfilter.
     pub const PLAIN_BRIDGE: [Self; 5] =
@@ -77,6 +99,8 @@ impl NetworkOption {
                 "the port published on the loopback address, whose connections pasta splices without packets"
             }
             Self::Runtime => "the OCI runtime that starts the containers",
+            Self::Firewall => "the firewall backend of Docker whose rules it has",
+            Self::Ports => "ports that each server publishes beside those of the workloads",
         }
     }
 }
@@ -94,6 +118,13 @@ impl fmt::Display for NetworkOption {
             Self::Runtime => {
                 write!(f, "+runtime=NAME ({}, for example +runtime=runsc)", self.summary())
             }
+            Self::Ports => write!(f, "+ports=COUNT ({}, for example +ports=31)", self.summary()),
+            Self::Firewall => write!(
+                f,
+                "+firewall=BACKEND ({}: {})",
+                self.summary(),
+                FirewallBackend::ALL.map(FirewallBackend::name).join(", ")
+            ),
             Self::Rate => write!(f, "+rate=RATE ({}, for example +rate=970mbit)", self.summary()),
             Self::Without => write!(
                 f,
@@ -133,6 +164,10 @@ pub struct NetworkOptions {
     pub splice: bool,
     /// OCI runtime that starts the engine's containers (`+runtime=`). `None` stands for the engine's default.
     pub runtime: Option<RuntimeName>,
+    /// Firewall backend of Docker whose rules the network has (`+firewall=`). `None` stands for iptables.
+    pub firewall: Option<FirewallBackend>,
+    /// Number of ports that each server publishes beside those of the workloads (`+ports=`). `None` means none.
+    pub ports: Option<u16>,
 }
 
 impl NetworkOptions {
@@ -150,6 +185,8 @@ impl NetworkOptions {
             NetworkOption::Idle => self.idle.is_some(),
             NetworkOption::Splice => self.splice,
             NetworkOption::Runtime => self.runtime.is_some(),
+            NetworkOption::Firewall => self.firewall.is_some(),
+            NetworkOption::Ports => self.ports.is_some(),
         }
     }
 
@@ -172,6 +209,8 @@ impl fmt::Display for NetworkOptions {
         f.write_str(if self.rps { "+rps" } else { "" })?;
         self.idle.map_or(Ok(()), |idle| write!(f, "+idle={idle}"))?;
         f.write_str(if self.splice { "+splice" } else { "" })?;
-        self.runtime.map_or(Ok(()), |runtime| write!(f, "+runtime={runtime}"))
+        self.runtime.map_or(Ok(()), |runtime| write!(f, "+runtime={runtime}"))?;
+        self.firewall.map_or(Ok(()), |firewall| write!(f, "+firewall={firewall}"))?;
+        self.ports.map_or(Ok(()), |ports| write!(f, "+ports={ports}"))
     }
 }

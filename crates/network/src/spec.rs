@@ -1,7 +1,7 @@
 //! Name of a network with its options: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
 use crate::options::{NetworkOption, NetworkOptions, describe_options};
-use crate::{InvalidRuntimeName, Offload, RateError, UnknownOffload};
+use crate::{InvalidFirewallBackend, InvalidRuntimeName, Offload, RateError, UnknownOffload};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -11,6 +11,9 @@ const MTUS: RangeInclusive<u32> = 68..=65_535;
 
 /// Range of the number of idle containers.
 const IDLE: RangeInclusive<u32> = 1..=60_000;
+
+/// Range of the number of further published ports of a server.
+const PORTS: RangeInclusive<u16> = 1..=1000;
 
 /// Name of a network, with the options that change it. It is always written with its options in the same order, in
 /// whichever order they were read.
@@ -68,6 +71,14 @@ pub enum NetworkSpecError {
         /// Text that the user gave as the number.
         idle: String,
     },
+    /// No server publishes this number of further ports.
+    #[error("`{spelled}`: invalid number of ports `{ports}`: expected a number from {least} to {most}", least = PORTS.start(), most = PORTS.end())]
+    Ports {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Text that the user gave as the number.
+        ports: String,
+    },
     /// The runtime's name is none.
     #[error("`{spelled}`: {source}")]
     Runtime {
@@ -76,6 +87,17 @@ pub enum NetworkSpecError {
         /// Error of the name.
         source: InvalidRuntimeName,
     },
+    /// Docker has no such firewall backend.
+    #[error("`{spelled}`: {source}")]
+    Firewall {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Error of the backend.
+        source: InvalidFirewallBackend,
+    },
+    /// There are no rules to choose.
+    #[error("`{0}`: `+plain` leaves out the rules that `+firewall=` chooses: use one of them")]
+    NoRules(String),
     /// There is no such offload.
     #[error("`{spelled}`: {source}")]
     Offload {
@@ -97,6 +119,9 @@ impl FromStr for NetworkSpec {
         let mut options = NetworkOptions::default();
         for part in parts {
             parse_option(part, text, &mut options)?;
+        }
+        if options.plain && options.firewall.is_some() {
+            return Err(NetworkSpecError::NoRules(text.to_owned()));
         }
         Ok(Self { name: name.to_owned(), options })
     }
@@ -149,7 +174,9 @@ fn parse_option(
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
         ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
         ("idle", Some(idle)) => parse_idle(idle, spelled, options),
+        ("ports", Some(ports)) => parse_ports(ports, spelled, options),
         ("runtime", Some(runtime)) => parse_runtime(runtime, spelled, options),
+        ("firewall", Some(backend)) => parse_firewall(backend, spelled, options),
         ("without", Some(offload)) => parse_offload(offload, spelled, options),
         _ => {
             let (spelled, option) = (spelled.to_owned(), option.to_owned());
@@ -213,6 +240,16 @@ fn parse_idle(
     give_once("idle", spelled, &mut options.idle, count)
 }
 
+fn parse_ports(
+    ports: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = || NetworkSpecError::Ports { spelled: spelled.to_owned(), ports: ports.to_owned() };
+    let count = ports.parse().ok().filter(|count| PORTS.contains(count)).ok_or_else(wrong)?;
+    give_once("ports", spelled, &mut options.ports, count)
+}
+
 fn parse_runtime(
     runtime: &str,
     spelled: &str,
@@ -220,6 +257,15 @@ fn parse_runtime(
 ) -> Result<(), NetworkSpecError> {
     let wrong = |source| NetworkSpecError::Runtime { spelled: spelled.to_owned(), source };
     give_once("runtime", spelled, &mut options.runtime, runtime.parse().map_err(wrong)?)
+}
+
+fn parse_firewall(
+    backend: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = |source| NetworkSpecError::Firewall { spelled: spelled.to_owned(), source };
+    give_once("firewall", spelled, &mut options.firewall, backend.parse().map_err(wrong)?)
 }
 
 fn parse_offload(
@@ -245,7 +291,7 @@ impl fmt::Display for NetworkSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BitsPerSecond;
+    use crate::{BitsPerSecond, FirewallBackend};
     use proptest::prelude::*;
 
     fn spelled(text: &str) -> Result<NetworkSpec, NetworkSpecError> {
@@ -270,6 +316,15 @@ mod tests {
             ("bridge+plain=1", "unknown option `+plain=1`"),
             ("bridge+", "unknown option `+`"),
             ("bridge+plain+plain", "`+plain` is given twice"),
+            (
+                "published+ports=0",
+                "`published+ports=0`: invalid number of ports `0`: expected a number from 1 to 1000",
+            ),
+            ("bridge+firewall=ufw", "invalid firewall `ufw`: expected iptables or nftables"),
+            (
+                "bridge+firewall=nftables+plain",
+                "`+plain` leaves out the rules that `+firewall=` chooses: use one of them",
+            ),
             ("bridge+rate=1gbit+rate=2gbit", "`+rate` is given twice"),
             ("bridge+rate=fast", "`bridge+rate=fast`: invalid rate `fast`"),
             (
@@ -327,14 +382,18 @@ mod tests {
             mtu in proptest::option::of(MTUS),
             idle in proptest::option::of(IDLE),
             runtime in proptest::option::of("[a-z][a-z0-9._-]{0,12}"),
+            ports in proptest::option::of(PORTS),
+            firewall in proptest::option::of(0..FirewallBackend::ALL.len()),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
         ) {
             let rate = rate.map(|kilobits| format!("{kilobits}kbit").parse().unwrap());
             let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
             let runtime = runtime.map(|name| name.parse().unwrap());
+            let firewall = firewall.filter(|_| !plain).map(|one| FirewallBackend::ALL[one]);
             let options = NetworkOptions {
-                plain, rate, without, unconfined, untracked, mtu, rps, idle, splice, runtime,
+                plain, rate, without, unconfined, untracked, mtu, rps, idle, splice, runtime, firewall,
+                ports,
             };
             let one = NetworkSpec { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));

@@ -65,7 +65,7 @@ fn with_factor(
 ) -> Option<NetworkSpec> {
     let before = &whole.options;
     let options = match factor {
-        AblationFactor::Netfilter => NetworkOptions { plain: true, ..*before },
+        AblationFactor::Netfilter => NetworkOptions { plain: true, firewall: None, ..*before },
         // Without rules there is no connection tracking.
         AblationFactor::Conntrack if before.plain => return None,
         AblationFactor::Conntrack => NetworkOptions { untracked: true, ..*before },

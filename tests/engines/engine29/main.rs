@@ -10,6 +10,7 @@
 )]
 
 mod ends;
+mod lab_rules;
 mod networks;
 mod rules;
 mod swarm;
@@ -24,7 +25,7 @@ const NOT_BUILT: &str = "needs the programs of Docker Engine 29: make setup-engi
 /// Test of both firewalls: its name, and itself with each.
 type FirewallCase = (&'static str, fn(), fn());
 
-const BOTH: [FirewallCase; 6] = [
+const BOTH: [FirewallCase; 8] = [
     (
         "networks::all_are_weighed_in_one_run",
         networks::all_are_weighed_in_one_run::<Iptables>,
@@ -44,6 +45,16 @@ const BOTH: [FirewallCase; 6] = [
         "rules::without_the_proxy_the_rule_that_masquerades_is_the_publisher",
         rules::without_the_proxy_the_rule_that_masquerades_is_the_publisher::<Iptables>,
         rules::without_the_proxy_the_rule_that_masquerades_is_the_publisher::<Nftables>,
+    ),
+    (
+        "rules::further_ports_are_published_too",
+        rules::further_ports_are_published_too::<Iptables>,
+        rules::further_ports_are_published_too::<Nftables>,
+    ),
+    (
+        "lab_rules::the_lab_has_the_rules_of_the_engine",
+        lab_rules::the_lab_has_the_rules_of_the_engine::<Iptables>,
+        lab_rules::the_lab_has_the_rules_of_the_engine::<Nftables>,
     ),
     (
         "ends::a_killed_run_leaves_what_clean_removes",

@@ -1,5 +1,6 @@
 //! Rules of Docker Engine 29 for published ports: a rule, a rule that masquerades, and the userland proxy are told apart.
 
+use rustix::process::Signal;
 use serde_json::Value;
 use support::engine::release::{Engine29, Firewall, Iptables, Nftables};
 use support::shared::SharedResource as _;
@@ -24,6 +25,15 @@ pub(crate) fn without_the_proxy_the_rule_that_masquerades_is_the_publisher<F: Fi
         assert_eq!(publisher(&document), expected, "{family}");
     }
     assert_eq!(engine.inventory(), before);
+}
+
+pub(crate) fn further_ports_are_published_too<F: Firewall>() {
+    let engine = Engine29::<F>::with(&[]);
+    let running = engine.start_endless_trial(&engine.tare(), "docker:published+ports=7");
+    let rules = engine.shell_output("nft --stateless list ruleset | grep -c 'dnat to'");
+    running.signal(Signal::INT);
+    running.wait();
+    assert_eq!(rules, "16", "one of the workload and seven more, over TCP and over UDP");
 }
 
 pub(crate) fn without_rules_the_proxy_is_the_publisher() {

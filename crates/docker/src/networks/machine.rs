@@ -6,10 +6,9 @@ use crate::container_handle::ContainerHandle;
 use crate::engine_resources::EngineResources;
 use crate::exec::{self, ExecCommand};
 use crate::image::PROGRAM;
-use crate::product::firewall::EngineFirewall;
 use std::net::IpAddr;
 use tare_netns_probe::NetnsSnapshot;
-use tare_network::{Error, Family, Hop, HopKind, INTERNAL};
+use tare_network::{Error, Family, FirewallBackend, Hop, HopKind, INTERNAL};
 
 /// Snapshot of the machine's network, and the container that took it.
 pub(crate) struct MachineSnapshot {
@@ -86,7 +85,11 @@ pub(crate) fn bridge_hop(seen: &NetnsSnapshot, name: &str) -> Hop {
 }
 
 /// Returns the hops between two containers on a bridge of the machine, with netfilter if bridged packets pass it.
-pub(crate) fn bridged_hops(seen: &NetnsSnapshot, name: &str, firewall: EngineFirewall) -> Vec<Hop> {
+pub(crate) fn bridged_hops(
+    seen: &NetnsSnapshot,
+    name: &str,
+    firewall: FirewallBackend,
+) -> Vec<Hop> {
     let mut hops = vec![bridge_hop(seen, name)];
     if seen.bridged_past_netfilter {
         hops.push(
@@ -118,13 +121,13 @@ mod tests {
             let hop = bridged_hops(seen, "docker0", firewall).into_iter().nth(2)?;
             Some((hop.name, hop.detail))
         };
-        assert_eq!(filter(&seen, EngineFirewall::Nftables), None);
+        assert_eq!(filter(&seen, FirewallBackend::Nftables), None);
         seen.bridged_past_netfilter = true;
         let shared = ("filter/FORWARD".to_owned(), None);
-        assert_eq!(filter(&seen, EngineFirewall::Iptables), Some(shared));
+        assert_eq!(filter(&seen, FirewallBackend::Iptables), Some(shared));
         let own = Some("chain filter-forward-in__docker0".to_owned());
         let expected = ("docker-bridges/filter-FORWARD".to_owned(), own);
-        assert_eq!(filter(&seen, EngineFirewall::Nftables), Some(expected));
+        assert_eq!(filter(&seen, FirewallBackend::Nftables), Some(expected));
     }
 
     #[test]

@@ -90,8 +90,16 @@ trait DockerNetworkDefinition: Send + Sync + 'static {
 /// Options of every network of Docker.
 const OPTIONS: &[NetworkOption] = &[NetworkOption::Unconfined, NetworkOption::Runtime];
 
+/// Options of a network of Docker whose servers publish ports.
+const PUBLISHED_OPTIONS: &[NetworkOption] =
+    &[NetworkOption::Unconfined, NetworkOption::Runtime, NetworkOption::Ports];
+
 /// Options of every network of Podman, whose API by Docker's words takes no runtime.
 const PODMAN_OPTIONS: &[NetworkOption] = &[NetworkOption::Unconfined];
+
+/// Options of a network of Podman whose servers publish ports.
+const PODMAN_PUBLISHED_OPTIONS: &[NetworkOption] =
+    &[NetworkOption::Unconfined, NetworkOption::Ports];
 
 /// Returns all networks of Docker.
 #[must_use]

@@ -8,7 +8,7 @@ use super::layout::{
 };
 use super::machine::{MachineSnapshot, address_for_clients, bridge_hop};
 use super::two_engines::{SERVERS_NODE, clients_on_host, machine_address};
-use super::{DockerNetworkDefinition, OPTIONS, script};
+use super::{DockerNetworkDefinition, PUBLISHED_OPTIONS, script};
 use crate::container_handle::ContainerHandle;
 use crate::engine_resources::{
     AttachTo, ContainerSpec, EngineResources, PublishedContainerPort as Port,
@@ -26,7 +26,7 @@ impl DockerNetworkDefinition for DockerPublishedNetwork {
             summary: "a client on the host, a Docker container on the default bridge behind a published port",
             stands_for: "docker run --publish ADDRESS:PORT:PORT, dialled by the host's own address",
             source: "https://docs.docker.com/engine/network/port-publishing/",
-            options: OPTIONS,
+            options: PUBLISHED_OPTIONS,
         }
     }
 
@@ -116,12 +116,7 @@ impl PublishedClients {
 
     /// Returns the ports that a server publishes.
     fn ports_of(&self, server: usize, site: &NetworkParameters) -> Vec<Port> {
-        let published = |&port: &u16| Port {
-            port,
-            host_address: self.address,
-            host_port: published_port(server, port, &site.ports),
-        };
-        site.ports.iter().map(published).collect()
+        ports_on(self.address, server, site)
     }
 
     /// Returns the routes of the clients to the published ports.
@@ -139,13 +134,27 @@ impl PublishedClients {
     }
 }
 
+/// Returns the ports that a server publishes on an address: those of the workloads, then further ones, whose ports on the
+/// machine the engine picks.
+fn ports_on(host_address: IpAddr, server: usize, site: &NetworkParameters) -> Vec<Port> {
+    let published = |&port: &u16| Port {
+        port,
+        host_address,
+        host_port: published_port(server, port, &site.ports),
+    };
+    let further = site.further_ports().map(|port| Port { port, host_address, host_port: 0 });
+    site.ports.iter().map(published).chain(further).collect()
+}
+
 /// Returns the flags that publish the ports of a server, for the shown commands.
 pub(super) fn published_flags(server: usize, site: &NetworkParameters) -> String {
-    let publish = |&port: &u16| {
-        let outside = published_port(server, port, &site.ports);
+    let publish = |outside: &str, port: u16| {
         ["tcp", "udp"].map(|by| format!("--publish \"$ADDRESS\":{outside}:{port}/{by}")).join(" ")
     };
-    site.ports.iter().map(publish).collect::<Vec<_>>().join(" ")
+    let of_workload =
+        |&port: &u16| publish(&published_port(server, port, &site.ports).to_string(), port);
+    let further = site.further_ports().map(|port| publish("", port));
+    site.ports.iter().map(of_workload).chain(further).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the published port of a server's port. The first server's ports keep their numbers; those of other servers
@@ -198,16 +207,9 @@ fn lay_out_between_engines(
 ) -> Result<NetworkLayout, Error> {
     let address = machine_address(servers, shape)?;
     let on = AttachTo::Network(DEFAULT_NETWORK.to_owned());
-    let spec = |(server, name): (usize, String)| {
-        let port = |&port: &u16| Port {
-            port,
-            host_address: address,
-            host_port: published_port(server, port, &site.ports),
-        };
-        ContainerSpec {
-            published: site.ports.iter().map(port).collect(),
-            ..ContainerSpec::new(name, on.clone())
-        }
+    let spec = |(server, name): (usize, String)| ContainerSpec {
+        published: ports_on(address, server, site),
+        ..ContainerSpec::new(name, on.clone())
     };
     let wanted: Vec<ContainerSpec> =
         container_names("server", shape.servers).enumerate().map(spec).collect();

@@ -1,11 +1,10 @@
 //! Requirements of a network on an engine, and what is missing of them.
 
 use super::{EngineInfo, EnginePlace};
-use crate::product::EngineProduct;
-use crate::product::firewall::EngineFirewall;
+use crate::product::{EngineProduct, firewall};
 use crate::requirement::EngineRequirement;
 use bollard::models::{LocalNodeState, SystemInfo};
-use tare_network::{Requirement, RuntimeName, UnmetRequirement};
+use tare_network::{FirewallBackend, Requirement, RuntimeName, UnmetRequirement};
 
 impl EnginePlace {
     /// Returns the requirement that this network still has. Returns `None` if it is met already.
@@ -72,7 +71,7 @@ fn check_manager(known: &EngineInfo) -> Result<(), UnmetRequirement> {
     };
     match swarm.and_then(|swarm| swarm.control_available) {
         Some(true) => Ok(()),
-        _ if EngineFirewall::from_info(&known.info) == EngineFirewall::Nftables => missing(
+        _ if firewall::backend(&known.info) == FirewallBackend::Nftables => missing(
             "this Docker Engine is not in a Swarm, which its firewall nftables excludes",
             "start dockerd with --firewall-backend=iptables, then run `docker swarm init --advertise-addr ADDRESS`",
         ),
@@ -105,9 +104,9 @@ fn check_runtime(info: &SystemInfo, name: RuntimeName) -> Result<(), UnmetRequir
 /// Checks that rules of iptables decide about the packets of the engine's bridges: what they accept, rules of nftables can
 /// still drop.
 fn check_firewall(info: &SystemInfo) -> Result<(), UnmetRequirement> {
-    match EngineFirewall::from_info(info) {
-        EngineFirewall::Iptables => Ok(()),
-        EngineFirewall::Nftables => Err(UnmetRequirement {
+    match firewall::backend(info) {
+        FirewallBackend::Iptables => Ok(()),
+        FirewallBackend::Nftables => Err(UnmetRequirement {
             reason: "the firewall of this engine is nftables, which drops what the network's rules of iptables let through"
                 .to_owned(),
             remedy: "start dockerd with --firewall-backend=iptables, or use docker:macvlan".to_owned(),

@@ -208,6 +208,11 @@ impl DockerBridge {
         self.subnet().slot(1)
     }
 
+    /// Returns the slots of the containers that are attached so far.
+    pub(crate) fn container_slots(&self) -> Vec<InterfaceSlot> {
+        (0..self.containers).map(|place| self.subnet().slot(Self::FIRST + place)).collect()
+    }
+
     /// Adds a container that is attached by the device `port`.
     pub(crate) fn add_container(
         &mut self,

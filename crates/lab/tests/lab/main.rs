@@ -18,6 +18,7 @@ mod cni;
 mod container_programs;
 mod control_groups;
 mod daemons;
+mod docker_rules;
 mod encapsulation;
 mod exec;
 mod harness;
@@ -45,6 +46,7 @@ fn all() -> Vec<Case> {
         cni::all(),
         many_containers::all(),
         daemons::all(),
+        docker_rules::all(),
         exec::all(),
         control_groups::all(),
         inspection::all(),

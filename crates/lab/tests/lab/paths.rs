@@ -4,8 +4,7 @@ use crate::cases::{enter, output, raise};
 use crate::container_programs::start;
 use crate::harness::Case;
 use std::path::Path;
-use tare_dev::eventually;
-use tare_network::{Command, Container, Family, HopKind, ProcessExit, Shape, Topology};
+use tare_network::{Container, Family, HopKind, Shape, Topology};
 
 /// Bytes that `dial` sends, and `serve` sends back.
 pub(crate) const SENT: u64 = 100_000;
@@ -32,7 +31,7 @@ pub(crate) fn device_traffic(container: &dyn Container, device: &str) -> DeviceT
 }
 
 /// Sends bytes there and back over the first route.
-fn exchange(topology: &Topology) {
+pub(crate) fn exchange(topology: &Topology) {
     let route = topology.routes[0];
     let (server, client) = (&topology.servers[route.server], &topology.clients[route.client]);
     let (_serving, line) = start(server.as_ref(), &["serve", &route.listen.to_string()]);
@@ -78,7 +77,7 @@ pub(crate) fn link_details(container: &dyn Container, device: &str) -> String {
 }
 
 /// Returns the packets counted by the node's rules that contain a text.
-fn rule_packets(topology: &Topology, rule: &str) -> u64 {
+pub(crate) fn rule_packets(topology: &Topology, rule: &str) -> u64 {
     let nft = tare_sandbox::program::find("nft").expect("nft is installed");
     let rules = output(topology.nodes[0].as_ref(), &nft, &["list", "ruleset"]);
     let lines = rules.lines().filter(|line| line.contains(rule));
@@ -98,11 +97,6 @@ pub(crate) fn all() -> Vec<Case> {
         (
             "macvlan_nat_translates_the_external_address",
             macvlan_nat_translates_the_external_address,
-        ),
-        ("only_linked_containers_talk", only_linked_containers_talk),
-        (
-            "a_linked_client_is_told_where_its_server_is",
-            a_linked_client_is_told_where_its_server_is,
         ),
         (
             "without_segmentation_every_packet_is_of_the_mtu",
@@ -219,45 +213,6 @@ fn macvlan_nat_translates_the_external_address() {
     assert_eq!(read, "1\n2\n");
 }
 
-fn only_linked_containers_talk() {
-    let sandbox = enter();
-    for family in [Family::Ipv4, Family::Ipv6] {
-        let topology = raise(&sandbox, "link", &Shape { clients: 2, servers: 2, ..shape(family) });
-        let port = topology.routes[0].listen.port();
-        let rule = format!("tcp dport {port} counter");
-        let before = rule_packets(&topology, &rule);
-        exchange(&topology);
-        assert_eq!(rule_packets(&topology, &rule), before + 1, "a connection is accepted once");
-        // Client 0 is linked to server 0, and not to server 1.
-        let other = topology.client_routes(1).next().expect("a route").dial;
-        let dropped = "iifname \"docker0\" oifname \"docker0\" counter";
-        let before = rule_packets(&topology, dropped);
-        let dials = Command {
-            program: Some("bash".into()),
-            arguments: vec!["-c".to_owned(), format!("</dev/tcp/{}/{}", other.ip(), other.port())],
-            ..Command::default()
-        };
-        let mut dialling = topology.clients[0].spawn(&dials).expect("bash is installed");
-        eventually("the bridge drops what is not linked", || {
-            rule_packets(&topology, dropped) > before
-        });
-        // If anything had answered, even with a refusal, the command would have ended by itself.
-        dialling.kill();
-        assert_eq!(dialling.wait().expect("it ends"), ProcessExit::Signal(9));
-    }
-}
-
-fn a_linked_client_is_told_where_its_server_is() {
-    let sandbox = enter();
-    for name in ["link", "link-icc"] {
-        let topology = raise(&sandbox, name, &Shape::default());
-        let server = topology.routes[0].dial;
-        let ask = format!("echo $SERVER_PORT_{}_TCP_ADDR $SERVER_PORT", server.port());
-        let said = output(topology.clients[0].as_ref(), Path::new("/bin/sh"), &["-c", &ask]);
-        assert_eq!(said.trim(), format!("{} tcp://{server}", server.ip()));
-    }
-}
-
 fn without_segmentation_every_packet_is_of_the_mtu() {
     let sandbox = enter();
     let sent = |name: &str| {
@@ -309,7 +264,7 @@ fn connections_of_exchange(topology: &Topology, container: &dyn Container) -> u6
 fn without_tracking_rules_are_passed_and_no_connection_is_kept() {
     let sandbox = enter();
     for family in [Family::Ipv4, Family::Ipv6] {
-        for name in ["bridge", "pipework"] {
+        for name in ["bridge", "bridge+firewall=nftables", "pipework"] {
             let topology = raise(&sandbox, name, &shape(family));
             assert!(connections_of_exchange(&topology, topology.nodes[0].as_ref()) > 0, "{name}");
             let topology = raise(&sandbox, &format!("{name}+untracked"), &shape(family));

@@ -77,7 +77,7 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
     let mut script = "set -e\nmount -t tmpfs tmpfs /run\nip link set lo up\n".to_owned();
     let site = site(&spelled);
     script.push_str(&network.commands(shape, &site).join("\n"));
-    script.push_str(&if name == "link" {
+    script.push_str(&if spelled.name == "link" {
         // Only the server's port is accepted. The server itself refuses the connection, because it does not listen.
         let dial = format!("timeout 60 bash -c '</dev/tcp/{server}/{}'", site.ports[0]);
         format!("\n{place}{dial} 2>&1 | grep -o refused\n")

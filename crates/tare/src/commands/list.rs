@@ -6,7 +6,7 @@ use crate::exit::CommandExit;
 use crate::workloads::workload_registry;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tare_network::{NetworkOption, Offload};
+use tare_network::{FirewallBackend, NetworkOption, Offload};
 use tare_record::{Metric, Parameters};
 use tare_sandbox::ModuleLoading;
 use tare_study::BuiltinStudy;
@@ -98,6 +98,10 @@ impl OptionEntry {
             }
             NetworkOption::Runtime => {
                 ("+runtime=", Some("a runtime that the engine knows".to_owned()))
+            }
+            NetworkOption::Ports => ("+ports=", Some("a number of ports, 1 to 1000".to_owned())),
+            NetworkOption::Firewall => {
+                ("+firewall=", Some(FirewallBackend::ALL.map(FirewallBackend::name).join(", ")))
             }
             NetworkOption::Mtu => ("+mtu=", Some("bytes, 68 to 65535".to_owned())),
         };

@@ -7,14 +7,14 @@ mod stack;
 
 use super::layout::NetworkLayout;
 use super::{
-    DockerNetwork, DockerNetworkDefinition, PODMAN_OPTIONS, bridge, container, existing, host,
-    macvlan, published, user_bridge,
+    DockerNetwork, DockerNetworkDefinition, PODMAN_OPTIONS, PODMAN_PUBLISHED_OPTIONS, bridge,
+    container, existing, host, macvlan, published, user_bridge,
 };
 use crate::engine_resources::EngineResources;
 use crate::place::EnginePlace;
 use crate::requirement::{EngineRequirement, UserModeStack};
 use std::sync::Arc;
-use tare_network::{Error, Network, NetworkInfo, NetworkParameters, Shape};
+use tare_network::{Error, Network, NetworkInfo, NetworkOption, NetworkParameters, Shape};
 
 /// Network that Podman and Docker have in common.
 struct CommonNetwork {
@@ -23,6 +23,7 @@ struct CommonNetwork {
     stands_for: &'static str,
     source: &'static str,
     needs_root: bool,
+    options: &'static [NetworkOption],
     scheme: Option<&'static str>,
     definition: Box<dyn DockerNetworkDefinition>,
 }
@@ -37,8 +38,16 @@ fn common(
     definition: impl DockerNetworkDefinition,
 ) -> CommonNetwork {
     let definition = Box::new(definition);
-    let (source, needs_root, scheme) = (RUN, false, None);
-    CommonNetwork { name, summary, stands_for, source, needs_root, scheme, definition }
+    CommonNetwork {
+        name,
+        summary,
+        stands_for,
+        source: RUN,
+        needs_root: false,
+        options: PODMAN_OPTIONS,
+        scheme: None,
+        definition,
+    }
 }
 
 /// Returns all networks of Podman.
@@ -77,14 +86,17 @@ pub fn podman_networks(place: &Arc<EnginePlace>) -> Vec<Box<dyn Network>> {
                 user_bridge::UserBridgeNetwork,
             )
         },
-        common(
-            (
-                "podman:published",
-                "a client on the host, a Podman container on the default bridge behind a published port",
-            ),
-            "podman run --publish ADDRESS:PORT:PORT, dialled by the host's own address",
-            published::DockerPublishedNetwork,
-        ),
+        CommonNetwork {
+            options: PODMAN_PUBLISHED_OPTIONS,
+            ..common(
+                (
+                    "podman:published",
+                    "a client on the host, a Podman container on the default bridge behind a published port",
+                ),
+                "podman run --publish ADDRESS:PORT:PORT, dialled by the host's own address",
+                published::DockerPublishedNetwork,
+            )
+        },
         CommonNetwork {
             source: NETWORK_CREATE,
             needs_root: true,
@@ -128,7 +140,7 @@ impl DockerNetworkDefinition for CommonNetwork {
             summary: self.summary,
             stands_for: self.stands_for,
             source: self.source,
-            options: PODMAN_OPTIONS,
+            options: self.options,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::networks::layout::{
 };
 use crate::networks::machine::MachineSnapshot;
 use crate::networks::published::{PublishedClients, published_flags};
-use crate::networks::{DockerNetworkDefinition, PODMAN_OPTIONS, script};
+use crate::networks::{DockerNetworkDefinition, PODMAN_PUBLISHED_OPTIONS, script};
 use crate::place::EnginePlace;
 use crate::requirement::{EngineRequirement, UserModeStack};
 use tare_network::{Error, HopKind, NetworkInfo, NetworkParameters, Shape};
@@ -50,7 +50,7 @@ impl DockerNetworkDefinition for StackNetwork {
             summary,
             stands_for,
             source: "https://docs.podman.io/en/latest/markdown/podman-run.1.html#network-mode-net",
-            options: PODMAN_OPTIONS,
+            options: PODMAN_PUBLISHED_OPTIONS,
         }
     }
 

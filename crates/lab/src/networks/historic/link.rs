@@ -3,10 +3,10 @@
 
 use crate::networks::LabNetworkDefinition;
 use crate::networks::single_host::bridge::{
-    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements, forward_filter_hop,
+    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements,
 };
 use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
-use crate::plan::docker_rules::{LinkedContainer, linked_rules};
+use crate::plan::docker_rules::{Communication, LinkedContainer, forward_hop};
 use crate::plan::layout::{Layout, PathProof, Waypoint, server_of};
 use crate::plan::wiring::{NamespaceId, Ruleset, Wiring};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ impl LabNetworkDefinition for LegacyLinkNetwork {
             summary: "two containers on a bridge that lets only linked ones talk to one another",
             stands_for: "dockerd --icc=false, docker run --link SERVER:server",
             source: "https://docs.docker.com/engine/network/links/",
-            options: &NetworkOption::DEVICE_PAIRS,
+            options: &NetworkOption::DOCKER_RULES,
         }
     }
 
@@ -35,20 +35,21 @@ impl LabNetworkDefinition for LegacyLinkNetwork {
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let mut bridge = layout_on_bridge("link", shape, site, &DOCKER_HOST)?;
         announce_servers(&mut bridge, shape, site);
-        let BridgeLayout { mut layout, node, subnet, servers, clients, .. } = bridge;
         let mut linked = Vec::new();
-        for (index, client) in clients.iter().enumerate() {
-            let server = servers[server_of(index, shape)];
+        for (index, client) in bridge.clients.iter().enumerate() {
+            let server = bridge.servers[server_of(index, shape)];
             linked.extend(site.ports.iter().map(|&port| LinkedContainer {
                 client: client.slot,
                 server: server.slot,
                 port,
             }));
         }
-        let text = linked_rules(shape.family, subnet, &linked);
+        let backend = site.options.firewall.unwrap_or_default();
+        let text = bridge.rules(backend, Communication::Linked(&linked)).text();
+        let BridgeLayout { mut layout, node, .. } = bridge;
         layout.wiring.rules.push(Ruleset { space: node.space, text });
         let place = layout.wiring.name(node.space);
-        let rules = [conntrack_hop(place), forward_filter_hop(place)];
+        let rules = [conntrack_hop(place), forward_hop(backend, place)];
         layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
         layout.proof = Some(PathProof::Rule { space: node.space, rule: "dport" });
         Ok(layout)

@@ -17,7 +17,7 @@ impl LabNetworkDefinition for OpenLinkNetwork {
             summary: "two linked containers on a bridge on which all containers reach one another",
             stands_for: "dockerd --icc=true, its default, and docker run --link SERVER:server",
             source: "https://docs.docker.com/engine/network/links/",
-            options: &NetworkOption::DEVICE_PAIRS,
+            options: &NetworkOption::DOCKER_RULES,
         }
     }
 
@@ -28,6 +28,6 @@ impl LabNetworkDefinition for OpenLinkNetwork {
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let mut bridge = layout_on_bridge("link-icc", shape, site, &DOCKER_HOST)?;
         announce_servers(&mut bridge, shape, site);
-        Ok(add_docker_rules(bridge, shape))
+        Ok(add_docker_rules(bridge, site))
     }
 }

@@ -5,11 +5,11 @@
 
 use crate::networks::LabNetworkDefinition;
 use crate::networks::single_host::bridge::{
-    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements, forward_filter_hop,
+    AFTER_THE_BRIDGE, DOCKER_HOST, conntrack_hop, docker_requirements,
 };
 use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
 use crate::plan::address::{InterfaceSlot, host_prefix};
-use crate::plan::docker_rules::{BRIDGE, host_rules};
+use crate::plan::docker_rules::{BRIDGE, Communication, forward_hop};
 use crate::plan::layout::{Layout, PathProof, Waypoint, client_routes};
 use crate::plan::nodes::UPLINK;
 use crate::plan::uplink::{check_capacity, slot};
@@ -19,7 +19,8 @@ use crate::plan::wiring::{
 use std::fmt::Write;
 use std::net::IpAddr;
 use tare_network::{
-    Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+    Error, Family, FirewallBackend, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters,
+    Requirement, Shape,
 };
 use tare_sandbox::devices::Macvlan;
 
@@ -44,8 +45,10 @@ impl LabNetworkDefinition for MacvlanNatNetwork {
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         check_capacity("macvlan-nat", shape)?;
-        let BridgeLayout { mut layout, node, gateway, servers, clients, subnet } =
-            layout_on_bridge("macvlan-nat", shape, site, &DOCKER_HOST)?;
+        let bridge = layout_on_bridge("macvlan-nat", shape, site, &DOCKER_HOST)?;
+        let backend = FirewallBackend::Iptables;
+        let mut text = bridge.rules(backend, Communication::All).text();
+        let BridgeLayout { mut layout, node, gateway, servers, clients, .. } = bridge;
         let containers: Vec<InterfaceSlot> =
             servers.iter().chain(&clients).map(|one| one.slot).collect();
         let external: Vec<ExternalAddress> =
@@ -57,7 +60,6 @@ impl LabNetworkDefinition for MacvlanNatNetwork {
         for one in servers.iter().chain(&clients) {
             layout.wiring.add_neighbour(one.space, UPLINK, gateway);
         }
-        let mut text = host_rules(shape.family, subnet, &[]);
         for one in &external {
             text.push_str(&one.rules(shape.family));
         }
@@ -70,7 +72,7 @@ impl LabNetworkDefinition for MacvlanNatNetwork {
         let translation = Hop::new(HopKind::Nat, "nat/PREROUTING", place)
             .with_detail(external[0].dnat_rule(shape.family));
         // br_netfilter translates before the bridge chooses a port, and filters afterwards.
-        let (before, after) = ([conntrack_hop(place), translation], forward_filter_hop(place));
+        let (before, after) = ([conntrack_hop(place), translation], forward_hop(backend, place));
         layout.path.insert(AFTER_THE_BRIDGE, Waypoint::Other(after));
         let at = AFTER_THE_BRIDGE - 1;
         layout.path.splice(at..at, before.map(Waypoint::Other));

@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use tare_network::{Error, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape};
 
 /// Options of a pair with Docker's bridge on either side.
-const WITH_DOCKER: &[NetworkOption] = &NetworkOption::DEVICE_PAIRS;
+const WITH_DOCKER: &[NetworkOption] = &NetworkOption::DOCKER_RULES;
 
 /// Network that places client and server in given ways.
 pub(crate) struct PlacementPair {

@@ -9,14 +9,15 @@ use crate::networks::single_host::bridge::{
 use crate::networks::single_host::bridge_plain::{BridgeLayout, layout_on_bridge};
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::address::{InterfaceSlot, LabSubnet};
-use crate::plan::docker_rules::host_rules;
+use crate::plan::docker_rules::Communication;
 use crate::plan::layout::{
     Layout, NamespaceEndpoint, PathProof, Waypoint, client_routes, server_of,
 };
 use crate::plan::nodes::{BRIDGED_PAST_NETFILTER, BridgedContainer, LabNode};
 use crate::plan::wiring::{DevicePair, DevicePairEnd, Ruleset, Wiring};
 use tare_network::{
-    Error, Family, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+    Error, Family, FirewallBackend, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters,
+    Requirement, Shape,
 };
 
 pub(crate) struct PipeworkNetwork;
@@ -46,8 +47,10 @@ impl LabNetworkDefinition for PipeworkNetwork {
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let plain = site.options.plain;
         let sysctls = if plain { &BRIDGED_PAST_NETFILTER[..] } else { &DOCKER_HOST[..] };
-        let BridgeLayout { mut layout, node, subnet, servers, clients, .. } =
-            layout_on_bridge("pipework", shape, site, sysctls)?;
+        let bridge = layout_on_bridge("pipework", shape, site, sysctls)?;
+        let rules = bridge.rules(FirewallBackend::Iptables, Communication::All);
+        let rules = (!plain).then(|| rules.text());
+        let BridgeLayout { mut layout, node, servers, clients, .. } = bridge;
         layout.wiring.add_bridge(node.space, BRIDGE, None);
         let containers: Vec<SecondInterface> = (0..)
             .zip(servers.iter().chain(&clients))
@@ -77,21 +80,21 @@ impl LabNetworkDefinition for PipeworkNetwork {
         ];
         layout.proof =
             Some(PathProof::Device { space: node.space, name: servers[0].node_device() });
-        if !plain {
-            add_filter(&mut layout, node, subnet);
+        if let Some(rules) = rules {
+            add_filter(&mut layout, node, rules);
         }
         Ok(layout)
     }
 }
 
 /// Adds Docker's rules, which the second bridge's packets pass too, and the rule that accepts these packets.
-fn add_filter(layout: &mut Layout, node: LabNode, subnet: LabSubnet) {
+fn add_filter(layout: &mut Layout, node: LabNode, docker_rules: String) {
     let family = layout.wiring.family;
     let table = match family {
         Family::Ipv4 => "ip",
         Family::Ipv6 => "ip6",
     };
-    let mut text = host_rules(family, subnet, &[]);
+    let mut text = docker_rules;
     text.push_str(&format!("add rule {table} filter DOCKER-USER {ACCEPTED} counter accept\n"));
     layout.wiring.rules.push(Ruleset { space: node.space, text });
     let place = layout.wiring.name(node.space);

@@ -2,7 +2,7 @@
 
 use crate::networks::single_host::bridge_plain;
 use crate::networks::{LabNetworkDefinition, nftables_requirements, veth_and_bridge_requirements};
-use crate::plan::docker_rules::{FORWARD, host_rules};
+use crate::plan::docker_rules::{Communication, forward_hop, forward_rule};
 use crate::plan::layout::{Layout, PathProof, Waypoint};
 use crate::plan::wiring::Ruleset;
 use tare_network::{
@@ -49,19 +49,23 @@ impl LabNetworkDefinition for DockerBridgeNetwork {
             return bridge_plain::layout("bridge", shape, site);
         }
         let bridge = bridge_plain::layout_on_bridge("bridge", shape, site, &DOCKER_HOST)?;
-        Ok(add_docker_rules(bridge, shape))
+        Ok(add_docker_rules(bridge, site))
     }
 }
 
 /// Adds Docker's rules to the node of a bridge on which all containers reach each other.
-pub(crate) fn add_docker_rules(bridge: bridge_plain::BridgeLayout, shape: &Shape) -> Layout {
-    let bridge_plain::BridgeLayout { mut layout, node, subnet, .. } = bridge;
-    let text = host_rules(shape.family, subnet, &[]);
+pub(crate) fn add_docker_rules(
+    bridge: bridge_plain::BridgeLayout,
+    site: &NetworkParameters,
+) -> Layout {
+    let backend = site.options.firewall.unwrap_or_default();
+    let text = bridge.rules(backend, Communication::All).text();
+    let bridge_plain::BridgeLayout { mut layout, node, .. } = bridge;
     layout.wiring.rules.push(Ruleset { space: node.space, text });
     let place = layout.wiring.name(node.space);
-    let rules = [conntrack_hop(place), forward_filter_hop(place)];
+    let rules = [conntrack_hop(place), forward_hop(backend, place)];
     layout.path.splice(AFTER_THE_BRIDGE..AFTER_THE_BRIDGE, rules.map(Waypoint::Other));
-    layout.proof = Some(PathProof::Rule { space: node.space, rule: FORWARD });
+    layout.proof = Some(PathProof::Rule { space: node.space, rule: forward_rule(backend) });
     layout
 }
 
@@ -73,10 +77,4 @@ pub(crate) const AFTER_THE_BRIDGE: usize = 3;
 pub(crate) fn conntrack_hop(place: &str) -> Hop {
     Hop::new(HopKind::Conntrack, "nf_conntrack", place)
         .with_detail("bridge-nf-call-iptables=1, bridge-nf-call-ip6tables=1")
-}
-
-/// Returns the hop of Docker's filter for forwarded packets.
-pub(crate) fn forward_filter_hop(place: &str) -> Hop {
-    Hop::new(HopKind::Filter, "filter/FORWARD", place)
-        .with_detail(format!("policy drop; counter {FORWARD}"))
 }

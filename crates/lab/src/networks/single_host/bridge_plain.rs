@@ -2,7 +2,7 @@
 
 use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::address::{InterfaceSlot, LabSubnet};
-use crate::plan::docker_rules::BRIDGE;
+use crate::plan::docker_rules::{BRIDGE, Communication, DockerRules};
 use crate::plan::layout::{
     Layout, NamespaceEndpoint, Waypoint, check_one_node, direct_routes, server_of,
 };
@@ -11,7 +11,8 @@ use crate::plan::nodes::{
 };
 use crate::plan::wiring::Wiring;
 use tare_network::{
-    Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
+    Error, FirewallBackend, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement,
+    Shape,
 };
 use tare_sandbox::Sysctl;
 
@@ -56,6 +57,26 @@ pub(crate) struct BridgeLayout {
     pub(crate) servers: Vec<BridgedContainer>,
     /// Clients, in their order.
     pub(crate) clients: Vec<BridgedContainer>,
+    /// Slots of all containers.
+    pub(crate) containers: Vec<InterfaceSlot>,
+}
+
+impl BridgeLayout {
+    /// Returns Docker's rules on the node, without published ports.
+    pub(crate) fn rules<'a>(
+        &'a self,
+        backend: FirewallBackend,
+        communication: Communication<'a>,
+    ) -> DockerRules<'a> {
+        DockerRules {
+            backend,
+            family: self.layout.wiring.family,
+            subnet: self.subnet,
+            containers: &self.containers,
+            published: &[],
+            communication,
+        }
+    }
 }
 
 /// Lays out servers and clients on Docker's default bridge, on a node with these sysctls.
@@ -128,5 +149,6 @@ fn layout_on_bridges(
         wiring,
     };
     let (subnet, gateway) = (bridge.subnet(), bridge.gateway());
-    Ok(BridgeLayout { layout, node, subnet, gateway, servers, clients })
+    let containers = bridge.container_slots();
+    Ok(BridgeLayout { layout, node, subnet, gateway, servers, clients, containers })
 }

@@ -1,15 +1,18 @@
 //! Client and server in a namespace of their own node or on Docker's default bridge there, on one node or several.
 
 use crate::networks::single_host::bridge::DOCKER_HOST;
+use crate::networks::single_host::published;
 use crate::plan::address::InterfaceSlot;
 use crate::plan::docker_rules;
-use crate::plan::docker_rules::{BRIDGE, FORWARD, dnat_rule, host_rules};
+use crate::plan::docker_rules::{
+    BRIDGE, Communication, DockerRules, forward_hop, masquerade_hop, port_hop,
+};
 use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof, Waypoint, client_routes};
 use crate::plan::nodes::{DockerBridge, UPLINK};
 use crate::plan::placement::NodePlacement;
 use crate::plan::underlay::{Underlay, inner_mtu, parse_link};
 use crate::plan::wiring::{NamespaceId, Ruleset, Wiring};
-use tare_network::{Error, Hop, HopKind, NetworkParameters, Shape};
+use tare_network::{Error, FirewallBackend, Hop, HopKind, NetworkParameters, Shape};
 
 /// Placement of a client or a server on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +97,17 @@ pub(crate) fn layout(
     let published = |node: usize| {
         if is_published { published_ports(node, &servers, &outer, site) } else { Vec::new() }
     };
+    let backend = site.options.firewall.unwrap_or_default();
     for (at, bridge) in docker.bridges.iter().enumerate() {
-        let text = host_rules(shape.family, bridge.subnet(), &published(at));
+        let rules = DockerRules {
+            backend,
+            family: shape.family,
+            subnet: bridge.subnet(),
+            containers: &bridge.container_slots(),
+            published: &published(at),
+            communication: Communication::All,
+        };
+        let text = rules.text();
         wiring.rules.push(Ruleset { space: docker.underlay.nodes[at].space, text });
     }
     let listens = |one: usize| match server {
@@ -105,6 +117,7 @@ pub(crate) fn layout(
     let first = published(servers[0].node).into_iter().next();
     let sides = PairPath {
         docker: &docker,
+        backend,
         client: (client, clients[0]),
         server: servers[0],
         published: first,
@@ -145,12 +158,15 @@ fn published_ports(
         port,
         server: server.slot,
     };
-    mine.iter().flat_map(|&one| site.ports.iter().map(move |&port| publish(one, port))).collect()
+    mine.iter()
+        .flat_map(|&one| published::published_ports(site).map(move |port| publish(one, port)))
+        .collect()
 }
 
 /// Path between client 0 and its server.
 struct PairPath<'a> {
     docker: &'a DockerHosts,
+    backend: FirewallBackend,
     client: (SidePlacement, PlacedSide),
     server: PlacedSide,
     published: Option<docker_rules::PublishedPort>,
@@ -191,9 +207,8 @@ impl PairPath<'_> {
         }
         if let Some(published) = &self.published {
             let place = wiring.name(self.node_space(self.server));
-            let rule = dnat_rule(wiring.family, published, "tcp");
             let tracking = Hop::new(HopKind::Conntrack, "nf_conntrack", place);
-            let translated = Hop::new(HopKind::Nat, "nat/DOCKER", place).with_detail(rule);
+            let translated = port_hop(self.backend, wiring.family, published, place);
             path.extend([tracking, translated].map(Waypoint::Other));
         }
         if self.server.space != self.node_space(self.server) {
@@ -214,11 +229,8 @@ impl PairPath<'_> {
         let place = wiring.name(node);
         path.push(Waypoint::Other(Hop::new(HopKind::Conntrack, "nf_conntrack", place)));
         if self.is_across_nodes() {
-            let forwarded = Hop::new(HopKind::Filter, "filter/FORWARD", place)
-                .with_detail(format!("policy drop; counter {FORWARD}"));
-            let masked = Hop::new(HopKind::Nat, "nat/POSTROUTING", place)
-                .with_detail(format!("oifname != \"{BRIDGE}\" counter masquerade"));
-            path.extend([forwarded, masked].map(Waypoint::Other));
+            let rules = [forward_hop(self.backend, place), masquerade_hop(self.backend, place)];
+            path.extend(rules.map(Waypoint::Other));
         }
         path
     }

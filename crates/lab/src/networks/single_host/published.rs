@@ -5,7 +5,7 @@ use crate::networks::single_host::bridge::{DOCKER_HOST, docker_requirements};
 use crate::networks::single_host::placed_sides;
 use crate::networks::single_host::placed_sides::SidePlacement;
 use crate::plan::docker_rules;
-use crate::plan::docker_rules::{BRIDGE, dnat_rule, host_rules};
+use crate::plan::docker_rules::{BRIDGE, Communication, DockerRules, port_hop};
 use crate::plan::layout::{
     Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
 };
@@ -26,7 +26,7 @@ impl LabNetworkDefinition for PublishedPortNetwork {
             summary: "a client on the node, a server on the bridge behind a published port",
             stands_for: "docker run --publish PORT:PORT, dialled by the host's own address",
             source: "moby, integration/network/bridge/iptablesdoc",
-            options: &NetworkOption::DEVICE_PAIRS,
+            options: &NetworkOption::PUBLISHED,
         }
     }
 
@@ -67,7 +67,7 @@ impl LabNetworkDefinition for PublishedPortNetwork {
         let published: Vec<docker_rules::PublishedPort> = servers
             .iter()
             .zip(&outer)
-            .flat_map(|(server, &on)| site.ports.iter().map(move |&port| (server, on, port)))
+            .flat_map(|(server, &on)| published_ports(site).map(move |port| (server, on, port)))
             // A single server is published on all addresses of the node, as is usual. Several servers cannot be: their
             // ports are the same.
             .map(|(server, on, port)| docker_rules::PublishedPort {
@@ -76,8 +76,19 @@ impl LabNetworkDefinition for PublishedPortNetwork {
                 server: server.slot,
             })
             .collect();
-        let text = host_rules(shape.family, bridge.subnet(), &published);
+        let backend = site.options.firewall.unwrap_or_default();
+        let rules = DockerRules {
+            backend,
+            family: shape.family,
+            subnet: bridge.subnet(),
+            containers: &bridge.container_slots(),
+            published: &published,
+            communication: Communication::All,
+        };
+        let text = rules.text();
         wiring.rules.push(Ruleset { space: node.space, text });
+        let place = wiring.name(node.space);
+        let port = published.first().map(|one| port_hop(backend, shape.family, one, place));
         let client =
             NamespaceEndpoint { space: Some(node.space), address: outer[0].address(shape.family) };
         Ok(Layout {
@@ -93,29 +104,27 @@ impl LabNetworkDefinition for PublishedPortNetwork {
                 let listen = servers[server].slot.address(shape.family);
                 (listen, outer[server].address(shape.family))
             }),
-            path: path(&wiring, node.space, servers[0].space, published.first()),
+            path: path(&wiring, node.space, servers[0].space, port),
             proof: Some(PathProof::Rule { space: node.space, rule: "dnat to" }),
             wiring,
         })
     }
 }
 
+/// Returns the ports that every server publishes: those of the workloads, then further ones.
+pub(crate) fn published_ports(site: &NetworkParameters) -> impl Iterator<Item = u16> {
+    site.ports.iter().copied().chain(site.further_ports())
+}
+
 fn path(
     wiring: &Wiring,
     node: NamespaceId,
     server: NamespaceId,
-    published: Option<&docker_rules::PublishedPort>,
+    translation: Option<Hop>,
 ) -> Vec<Waypoint> {
     let place = wiring.name(node);
-    let translated = published.map(|published| {
-        Hop::new(HopKind::Nat, "nat/DOCKER", place).with_detail(dnat_rule(
-            wiring.family,
-            published,
-            "tcp",
-        ))
-    });
     let mut path = vec![Waypoint::Other(Hop::new(HopKind::Conntrack, "nf_conntrack", place))];
-    path.extend(translated.map(Waypoint::Other));
+    path.extend(translation.map(Waypoint::Other));
     path.extend([
         Waypoint::device(HopKind::Bridge, node, BRIDGE),
         Waypoint::device(HopKind::Veth, node, "veth-s0"),
@@ -128,6 +137,22 @@ fn path(
 mod tests {
     use super::*;
     use tare_network::Family;
+
+    #[test]
+    fn further_ports_are_published_beside_those_of_the_workloads() {
+        let spelled = "published+firewall=nftables+ports=3".parse().unwrap();
+        let site = NetworkParameters::from_spec(&spelled, vec![20_002, 7001]);
+        let layout = PublishedPortNetwork.layout(&Shape::default(), &site).unwrap();
+        let rules = layout.wiring.rules[0].text.lines();
+        let translated =
+            rules.filter_map(|rule| rule.split("tcp dport ").nth(1)).filter_map(|rest| {
+                let (port, to) = rest.split_once(" counter dnat to ")?;
+                assert!(to.ends_with(&format!(":{port}")), "{to}");
+                Some(port.to_owned())
+            });
+        let ports: Vec<String> = translated.collect();
+        assert_eq!(ports, ["20002", "7001", "20001", "20003", "20004"]);
+    }
 
     #[test]
     fn what_is_dialled_is_translated_to_where_the_server_listens() {

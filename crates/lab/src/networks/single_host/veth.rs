@@ -2,7 +2,7 @@
 
 use crate::networks::{LabNetworkDefinition, nftables_requirements};
 use crate::plan::address::{InterfaceSlot, LabSubnet};
-use crate::plan::docker_rules::dns_rules;
+use crate::plan::docker_rules::dns::dns_rules;
 use crate::plan::layout::{
     Layout, NamespaceEndpoint, Waypoint, check_one_node, client_routes, server_of,
 };
