@@ -181,7 +181,8 @@ fn an_existing_network_is_used_by_its_name() {
     let before = engine.inventory();
     let document = engine.run_once("docker:NETWORK=of-mine", &[]);
     let hops = list(&list(&document, "cells")[0], "hops");
-    assert_eq!(hops[0]["mtu"], 1300, "{hops:?}");
+    let device = hops.iter().find(|hop| hop["kind"] == "veth").expect("the container's device");
+    assert_eq!(device["mtu"], 1300, "{hops:?}");
     assert_eq!(engine.inventory(), before, "the user's own network stays");
     let asked = ["run", "--network", "docker:NETWORK=of-yours", "--json", "--out", "out"];
     let outcome = engine.tare().run(&asked).expect(1);

@@ -94,6 +94,11 @@ fn what_crosses_an_overlay_is_vxlan_on_the_underlay_and_nothing_else_is() {
     }
 }
 
+/// Returns the MTU of the first device of a run's first path.
+fn first_mtu(document: &Value) -> Option<u64> {
+    list(&list(document, "cells")[0], "hops").iter().find_map(|hop| hop["mtu"].as_u64())
+}
+
 #[test]
 fn an_existing_network_and_macvlan_are_used_and_all_pairs_talk() {
     let swarm = Swarm::shared();
@@ -102,10 +107,9 @@ fn an_existing_network_and_macvlan_are_used_and_all_pairs_talk() {
     manager.docker(&["network", "create", "--driver", "overlay", "--opt", mtu, "of-mine"]);
     let before = swarm.inventory();
     let document = run_once(&swarm, "swarm:overlay", &["--mtu", "1400", "--out", "mtu"]);
-    assert_eq!(list(&list(&document, "cells")[0], "hops")[0]["mtu"], 1400);
+    assert_eq!(first_mtu(&document), Some(1400));
     let document = run_once(&swarm, "swarm:NETWORK=of-mine", &[]);
-    let own = list(&list(&document, "cells")[0], "hops");
-    assert_eq!(own[0]["mtu"], 1250, "Docker takes off what VXLAN needs: {own:?}");
+    assert_eq!(first_mtu(&document), Some(1250), "Docker takes off what VXLAN needs: {document}");
     let vxlan = RuleCounter::new(swarm.engine(2), VXLAN);
     let encapsulated = vxlan.bytes();
     let shape = ["--nodes", "3", "--servers", "2", "--clients", "4", "--out", "three"];
@@ -125,7 +129,7 @@ fn an_existing_network_and_macvlan_are_used_and_all_pairs_talk() {
         total(&swarm.engine(0).scratch().path("three"), "udp-rate", "datagrams_received");
     let carried = datagrams * DATAGRAM;
     assert!(encapsulated < carried, "macvlan is no overlay: {encapsulated} of {carried} bytes");
-    assert_eq!(hops(&document, "swarm:macvlan")[1], "node-0:eth0");
+    assert!(hops(&document, "swarm:macvlan").contains(&"node-0:eth0".to_owned()), "{document}");
     swarm.assert_nothing_left(&before);
     let asked =
         ["run", "--network", "swarm:NETWORK=of-yours", "--nodes", "2", "--json", "--out", "no"];

@@ -13,6 +13,7 @@ mod capture;
 mod counters;
 mod snapshot;
 mod subcommand;
+mod tracking;
 
 pub use snapshot::{DeviceSnapshot, NetnsCounters, NetnsSnapshot, UnderlayCounts};
 pub use subcommand::{run_netns_probe, take_snapshot};

@@ -44,6 +44,9 @@ pub struct NetnsSnapshot {
     /// Address from which this program has connected, in answer to `--dial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<SocketAddr>,
+    /// True if this namespace tracks the connection, in answer to `--dial` and in a line about a connection.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tracked: bool,
     /// Address of the client, in a line about a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,

@@ -3,6 +3,7 @@
 use super::capture::UnderlayCapture;
 use super::counters;
 use super::snapshot::{DeviceSnapshot, NetnsSnapshot, UnderlayCounts, write_snapshot};
+use super::tracking;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -98,8 +99,9 @@ fn listen(address: SocketAddr) -> Result<(), Error> {
     write_snapshot(&take_snapshot())?;
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let peer = stream.peer_addr().ok();
-            if write_snapshot(&NetnsSnapshot { peer, ..NetnsSnapshot::default() }).is_err() {
+            let (peer, tracked) = (stream.peer_addr().ok(), tracking::is_tracked(&stream));
+            let seen = NetnsSnapshot { peer, tracked, ..NetnsSnapshot::default() };
+            if write_snapshot(&seen).is_err() {
                 return;
             }
         }
@@ -144,7 +146,11 @@ fn dial(address: SocketAddr) -> NetnsSnapshot {
         device.sent = device.sent.saturating_sub(earlier.map_or(0, |one| one.sent));
     }
     match dialled {
-        Ok(stream) => NetnsSnapshot { local: stream.local_addr().ok(), ..seen },
+        Ok(stream) => NetnsSnapshot {
+            local: stream.local_addr().ok(),
+            tracked: tracking::is_tracked(&stream),
+            ..seen
+        },
         Err(error) => NetnsSnapshot { error: Some(error.to_string()), ..seen },
     }
 }

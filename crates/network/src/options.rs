@@ -61,8 +61,8 @@ impl NetworkOption {
         [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Firewall];
 
     /// Options of a network that tare wires with veth pairs, whose servers publish ports.
-    pub const PUBLISHED: [Self; 6] =
-        [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Firewall, Self::Ports];
+    pub const PUBLISHED: [Self; 7] =
+        [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Idle, Self::Firewall, Self::Ports];
 
     /// Options of a bridge that tare wires and filters itself.
     pub const BRIDGE: [Self; 8] = [

@@ -19,6 +19,7 @@ pub const ANSWERS: &[BuiltinStudy] = &[
     answer!("userland-proxy"),
     answer!("macvlan-or-bridge"),
     answer!("firewall-rules"),
+    answer!("docker-firewall"),
     answer!("overlay"),
     answer!("encryption"),
     answer!("pasta-or-slirp4netns"),

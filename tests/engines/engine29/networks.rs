@@ -17,6 +17,13 @@ fn bridged<F: Firewall>(engine: &Engine29<F>, bridge: &str) -> Vec<String> {
     path
 }
 
+/// Returns a path between containers that have the engine's DNS server: its rules make their namespaces track connections
+/// of IPv4.
+fn with_dns_rules(path: Vec<String>) -> Vec<String> {
+    let tracking = |place: &str| format!("{place}:nf_conntrack");
+    [vec![tracking("client-0")], path, vec![tracking("server-0")]].concat()
+}
+
 fn published<F: Firewall>() -> Vec<String> {
     ["node-0:".to_owned() + F::PORT_RULES, "node-0:docker0".to_owned(), "server-0:eth0".to_owned()]
         .to_vec()
@@ -48,13 +55,14 @@ pub(crate) fn all_are_weighed_in_one_run<F: Firewall>() {
     let bridge = |name| bridged(&engine, name);
     let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     let cases = [
-        ("docker:host", own(&["client-0:lo"])),
+        // The rules of the engine make its machine track connections.
+        ("docker:host", own(&["client-0:nf_conntrack", "client-0:lo"])),
         ("docker:bridge", bridge("docker0")),
-        ("docker:user-bridge", bridge("br-")),
+        ("docker:user-bridge", with_dns_rules(bridge("br-"))),
         ("docker:published", published::<F>()),
         ("docker:link", bridge("docker0")),
         ("docker:container", own(&["client-0:lo"])),
-        ("docker:macvlan", own(&["client-0:eth0", "node-0:eth0", "server-0:eth0"])),
+        ("docker:macvlan", with_dns_rules(own(&["client-0:eth0", "node-0:eth0", "server-0:eth0"]))),
     ];
     let names: Vec<&str> = cases.iter().map(|(network, _)| *network).collect();
     let document = engine.run_once(&names.join(","), &[]);
@@ -96,7 +104,8 @@ pub(crate) fn a_network_without_translation_is_used_by_its_name<F: Firewall>() {
     engine.docker(&["network", "create", "--opt", ROUTED, "of-mine"]);
     let before = engine.inventory();
     let document = engine.run_once("docker:NETWORK=of-mine", &[]);
-    assert_eq!(path(&document, "docker:NETWORK=of-mine"), bridged(&engine, "br-"));
+    let expected = with_dns_rules(bridged(&engine, "br-"));
+    assert_eq!(path(&document, "docker:NETWORK=of-mine"), expected);
     assert_measured(&document, &["docker:NETWORK=of-mine"]);
     assert_eq!(engine.inventory(), before, "the user's own network stays");
     engine.docker(&["network", "rm", "of-mine"]);

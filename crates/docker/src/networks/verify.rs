@@ -38,17 +38,20 @@ pub fn verify_paths(
     sides.servers.wait(async {
         let mut listening = start_listeners(&sides.servers, laid, &first).await?;
         let dialled = connect_clients(&sides.clients, laid, &first).await?;
-        let peer = first_peer(&mut listening, first[0].server).await;
+        let accepted = first_accepted(&mut listening, first[0].server).await;
         let seen = ConnectionSnapshots {
             client: &dialled[0],
             dialled_from: dialled.iter().filter_map(|one| one.local).collect(),
             server: listening.iter().find(|one| one.server == first[0].server).map(|one| &one.seen),
-            peer,
+            peer: accepted.as_ref().and_then(|one| one.peer),
+            is_tracked_by_server: accepted.is_some_and(|one| one.tracked),
             server_container: &laid.servers[first[0].server],
             client_container: &laid.clients[first[0].client],
         };
         check_path(laid, &seen, shape)?;
-        laid.path.iter().map(|step| to_hop(step, &seen)).collect()
+        let hops: Vec<Hop> =
+            laid.path.iter().map(|step| to_hop(step, &seen)).collect::<Result<_, Error>>()?;
+        Ok(with_connection_tracking(hops, &seen))
     })
 }
 
@@ -68,6 +71,8 @@ struct ConnectionSnapshots<'a> {
     dialled_from: Vec<SocketAddr>,
     server: Option<&'a NetnsSnapshot>,
     peer: Option<SocketAddr>,
+    /// True if the server's namespace tracks the connection.
+    is_tracked_by_server: bool,
     server_container: &'a NetworkEndpoint,
     client_container: &'a NetworkEndpoint,
 }
@@ -141,11 +146,26 @@ async fn start_probe(
     })
 }
 
-/// Returns the address of the first client that connected to a server.
-async fn first_peer(listening: &mut [ListeningServer], server: usize) -> Option<SocketAddr> {
+/// Returns what a server says of the first connection to it.
+async fn first_accepted(listening: &mut [ListeningServer], server: usize) -> Option<NetnsSnapshot> {
     let one = listening.iter_mut().find(|one| one.server == server)?;
     let line = one.lines.next(tare_netns_probe::snapshot_timeout()).await.ok()?;
-    tare_netns_probe::parse_snapshot(&line).ok()?.peer
+    tare_netns_probe::parse_snapshot(&line).ok()
+}
+
+/// Adds the connection tracking of the ends, which rules in their namespaces ask for: those of a container that has the
+/// engine's DNS server, or those of the engine's machine. A path begins or ends in such a namespace with its device.
+fn with_connection_tracking(hops: Vec<Hop>, seen: &ConnectionSnapshots<'_>) -> Vec<Hop> {
+    let (client, server) =
+        (&seen.client_container.container.name, &seen.server_container.container.name);
+    let starts_there = hops.first().is_some_and(|hop| hop.place == *client);
+    let ends_there = hops.last().is_some_and(|hop| hop.place == *server);
+    let tracking = |is_tracked: bool, place: &str| {
+        is_tracked.then(|| Hop::new(HopKind::Conntrack, "nf_conntrack", place))
+    };
+    let first = tracking(starts_there && seen.client.tracked, client);
+    let last = tracking(ends_there && seen.is_tracked_by_server, server);
+    first.into_iter().chain(hops).chain(last).collect()
 }
 
 /// Checks that the device by which packets leave the client has counted them, and has the requested MTU.

@@ -4,6 +4,7 @@ use crate::plan::address::{InterfaceSlot, LabSubnet};
 use crate::plan::docker_rules::BRIDGE;
 use crate::plan::namespace_id::NODE_PREFIX;
 use crate::plan::wiring::{DevicePair, DevicePairEnd, FdbEntry, IpRoute, NamespaceId, Wiring};
+use std::ops::Range;
 use tare_network::{BitsPerSecond, Error};
 use tare_sandbox::Sysctl;
 
@@ -235,6 +236,15 @@ impl DockerBridge {
         let gateway = self.gateway().address(wiring.family);
         wiring.routes.push(IpRoute::default_via(space, gateway));
         BridgedContainer { space, slot }
+    }
+}
+
+impl DockerBridge {
+    /// Adds containers with these numbers in which nothing runs.
+    pub(crate) fn add_idle_containers(&mut self, wiring: &mut Wiring, numbers: Range<u32>) {
+        for number in numbers {
+            self.add_container(wiring, &format!("idle-{number}"), &format!("veth-i{number}"));
+        }
     }
 }
 

@@ -124,7 +124,7 @@ fn layout_on_bridges(
     };
     let servers = plug("server", shape.servers);
     let clients = plug("client", shape.clients);
-    plug("idle", site.options.idle.unwrap_or_default());
+    bridge.add_idle_containers(&mut wiring, 0..site.options.idle.unwrap_or_default());
     bridge.add_fdb_entries(&mut wiring, &servers);
     for (index, client) in clients.iter().enumerate() {
         let server = servers[server_of(index, shape)];

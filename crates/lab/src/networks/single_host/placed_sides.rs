@@ -12,6 +12,7 @@ use crate::plan::nodes::{DockerBridge, UPLINK};
 use crate::plan::placement::NodePlacement;
 use crate::plan::underlay::{Underlay, inner_mtu, parse_link};
 use crate::plan::wiring::{NamespaceId, Ruleset, Wiring};
+use std::collections::BTreeSet;
 use tare_network::{Error, FirewallBackend, Hop, HopKind, NetworkParameters, Shape};
 
 /// Placement of a client or a server on its node.
@@ -48,6 +49,20 @@ impl DockerHosts {
         Ok(Self { underlay, bridges })
     }
 
+    /// Adds the idle containers that the user asked for to every node with a server.
+    fn add_idle_containers(
+        &mut self,
+        wiring: &mut Wiring,
+        servers: &[PlacedSide],
+        site: &NetworkParameters,
+    ) {
+        let idle = site.options.idle.unwrap_or_default();
+        let nodes: BTreeSet<usize> = servers.iter().map(|server| server.node).collect();
+        for (first, node) in (0..).step_by(idle.max(1) as usize).zip(nodes) {
+            self.bridges[node].add_idle_containers(wiring, first..first + idle);
+        }
+    }
+
     /// Adds a client or a server on a node, in a container of this name if it is not placed in the node's own
     /// namespace.
     fn add_side(
@@ -78,6 +93,9 @@ pub(crate) fn layout(
     shape: &Shape,
     site: &NetworkParameters,
 ) -> Result<Layout, Error> {
+    let measured = shape.servers.saturating_add(shape.clients);
+    let idle = site.options.idle.unwrap_or_default();
+    DockerBridge::check_ports("the bridge of a node", measured.saturating_add(idle))?;
     let mut wiring = Wiring::new(shape.family, inner_mtu(shape, &parse_link(shape)?, 0));
     let mut docker = DockerHosts::add(&mut wiring, shape, site)?;
     let spread = NodePlacement::for_shape(shape);
@@ -92,6 +110,7 @@ pub(crate) fn layout(
             docker.add_side(&mut wiring, spread.client_node(one), client, &format!("client-{one}"))
         })
         .collect();
+    docker.add_idle_containers(&mut wiring, &servers, site);
     let is_published =
         server == SidePlacement::Published || (server == SidePlacement::Bridge && shape.nodes > 1);
     let published = |node: usize| {

@@ -49,7 +49,8 @@ impl LabNetworkDefinition for PublishedPortNetwork {
             );
         }
         check_one_node("published", shape)?;
-        DockerBridge::check_ports("published", shape.servers)?;
+        let idle = site.options.idle.unwrap_or_default();
+        DockerBridge::check_ports("published", shape.servers.saturating_add(idle))?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &DOCKER_HOST)[0];
         let outer = node.addresses(&mut wiring, shape.servers)?;
@@ -60,6 +61,7 @@ impl LabNetworkDefinition for PublishedPortNetwork {
                 bridge.add_container(&mut wiring, &name, &port)
             })
             .collect();
+        bridge.add_idle_containers(&mut wiring, 0..idle);
         for server in &servers {
             wiring.add_neighbour(node.space, BRIDGE, server.slot);
             wiring.add_neighbour(server.space, UPLINK, bridge.gateway());
