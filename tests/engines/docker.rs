@@ -2,7 +2,7 @@
 //! ends.
 
 use serde_json::Value;
-use support::counts::total;
+use support::counts::{program_time, total};
 use support::engine::{Engine, path};
 use support::program::{Tare, User};
 use support::shared::SharedResource as _;
@@ -72,6 +72,7 @@ fn without_rules_the_userland_proxy_is_the_publisher() {
     let document = engine.run_once("docker:published", &[]);
     let hops = hops(&document, "docker:published");
     assert_eq!(hops.first().map(String::as_str), Some("node-0:docker-proxy"), "{hops:?}");
+    assert!(program_time(&engine.scratch().path("docker:published"), "docker-proxy") > 0);
 }
 
 #[test]

@@ -25,9 +25,18 @@ fn measure(user: &RootlessPodman, cases: &[(&str, &[&str])]) -> Value {
     let asked = ["--network", &names, "--workload", "tcp-stream", "--blocks", "1", "--json"];
     let document = user.run(&short_run(&asked)).expect_measured().json();
     for (network, path) in cases {
-        assert_eq!(hops(&document, network), *path, "{network}");
+        // A machine with rules of its own tracks connections, also on its loopback device.
+        let mut hops = hops(&document, network);
+        hops.retain(|hop| !hop.contains("conntrack"));
+        assert_eq!(hops, *path, "{network}");
     }
     document
+}
+
+/// Checks that a run tells how much CPU time a program of the path took.
+fn assert_time_is_told(document: &Value, program: &str) {
+    let told = format!("\"program\":\"{program}\"");
+    assert!(document.to_string().contains(&told), "{document}");
 }
 
 #[test]
@@ -47,6 +56,7 @@ fn networks_take_the_path_that_a_rootless_podman_gives_them() {
     let engine = &list(&document["environment"], "engines")[0];
     assert_eq!(text(engine, "product"), "Podman");
     assert!(list(engine, "security").iter().any(|one| one == "name=rootless"), "{engine}");
+    assert_time_is_told(&document, "slirp4netns");
     assert_eq!(user.inventory(), before);
 }
 
@@ -66,6 +76,7 @@ fn podman_5_connects_a_users_container_by_pasta() {
     let engine = &list(&document["environment"], "engines")[0];
     assert!(text(engine, "version").starts_with("5."), "{engine}");
     assert!(!text(&engine["components"], "pasta").is_empty(), "{engine}");
+    assert_time_is_told(&document, "pasta");
     assert_eq!(user.inventory(), before);
 }
 

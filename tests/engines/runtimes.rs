@@ -1,21 +1,13 @@
 //! Other OCI runtimes of a Docker Engine, by `+runtime=NAME`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use support::engine::Engine;
+use support::engine::runtime::runtime_flag;
 use support::shared::SharedResource as _;
 use support::{ScratchDirectory, hops, list, short_run, text};
 
 /// Leaves only one version of cgroups: crun refuses a mixture.
 const ONE_CGROUP_VERSION: &str = "umount /sys/fs/cgroup/unified 2>/dev/null || :";
-
-/// Writes a program that starts a runtime with these flags. Returns the flag of dockerd that makes it known.
-fn runtime(scratch: &ScratchDirectory, name: &str, command: &str) -> String {
-    let program = scratch.path(name);
-    fs::write(&program, format!("#!/bin/sh\nexec {command} \"$@\"\n")).expect("room for a script");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it may be changed");
-    format!("--add-runtime={name}={}", program.display())
-}
 
 #[test]
 fn a_container_is_started_by_the_runtime_that_is_asked_for() {
@@ -23,7 +15,7 @@ fn a_container_is_started_by_the_runtime_that_is_asked_for() {
     let trace = scratch.path("started");
     let command =
         format!("/usr/bin/env sh -c 'echo crun >>{} && exec crun \"$@\"' crun", trace.display());
-    let flag = runtime(&scratch, "traced-crun", &command);
+    let flag = runtime_flag(&scratch, "traced-crun", &command);
     let engine = Engine::prepared(ONE_CGROUP_VERSION, &[&flag]);
     let before = engine.inventory();
     let started = || fs::read_to_string(&trace).unwrap_or_default().lines().count();

@@ -1,7 +1,14 @@
 //! Totals of the counters of a run's agents.
 
 use super::journal::trials;
+use serde_json::Value;
 use std::path::Path;
+
+/// Returns the CPU time of a program on the path over all trials, ns. It is 0 if no trial has counted it.
+pub fn program_time(directory: &Path, name: &str) -> u64 {
+    let of_trial = |trial: &Value| trial["meanwhile"]["counted"]["daemons"][name].as_u64();
+    trials(directory).iter().filter_map(of_trial).sum()
+}
 
 /// Adds up one of the agents' counters over all trials of a workload: `received`, `datagrams_sent`.
 ///

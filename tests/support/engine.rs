@@ -16,6 +16,7 @@ use tare_dev::{ScratchDirectory, eventually};
 
 mod ends;
 pub mod release;
+pub mod runtime;
 mod scripts;
 
 /// Engine on its own simulated machine. If the test started the engine, dropping it ends it and everything that runs on

@@ -1,6 +1,6 @@
 //! `cargo xtask engine-programs`: builds the programs of a current Docker Engine into `target/tools/engine` with Go's own
-//! tools, from Go's module proxy: the engine, its proxy of published ports, and the runtime of its containers. Debian's
-//! containerd serves it. They are built again when this file names other modules.
+//! tools, from Go's module proxy: the engine, its proxy of published ports, the runtime of its containers, and gVisor's
+//! runtime. Debian's containerd serves it. They are built again when this file names other modules.
 
 use crate::TaskResult;
 use crate::go_module::{self, GoModule};
@@ -28,7 +28,7 @@ struct EngineModule {
 }
 
 /// Modules of Docker Engine 29. A dockerd that is built so states `library-import` as its version.
-const MODULES: [EngineModule; 2] = [
+const MODULES: [EngineModule; 3] = [
     EngineModule {
         module: GoModule {
             path: "github.com/moby/moby/v2",
@@ -50,10 +50,22 @@ const MODULES: [EngineModule; 2] = [
         tags: "seccomp netgo",
         cgo: "1",
     },
+    // Debian's runsc of 2022 takes every network namespace of a newer kernel for the first one. The branch `go` of gVisor has
+    // the files that its own build system generates.
+    EngineModule {
+        module: GoModule {
+            path: "gvisor.dev/gvisor",
+            version: "v0.0.0-20250503011706-39ed1f5ac29c",
+            sum: "h1:m/r7OM+Y2Ty1sgBQ7Qb27VgIMBW8ZZhT4gLnUyDIhzI=",
+        },
+        packages: &["./runsc"],
+        tags: "",
+        cgo: "0",
+    },
 ];
 
 /// Programs that must be there.
-const PROGRAMS: [&str; 3] = ["dockerd", "docker-proxy", "runc"];
+const PROGRAMS: [&str; 4] = ["dockerd", "docker-proxy", "runc", "runsc"];
 
 /// Builds the programs, if they are missing or made from other modules. Without a Go compiler there are none, and the tests
 /// that need them are ignored with that reason.
@@ -137,7 +149,8 @@ mod tests {
             MODULES.each_ref().map(line),
             [
                 "go build -C /c -trimpath -buildvcs=false -mod=readonly '-ldflags=-s -w' -tags '' -o /p/ ./cmd/dockerd ./cmd/docker-proxy",
-                "go build -C /c -trimpath -buildvcs=false -mod=readonly '-ldflags=-s -w' -tags 'seccomp netgo' -o /p/ ."
+                "go build -C /c -trimpath -buildvcs=false -mod=readonly '-ldflags=-s -w' -tags 'seccomp netgo' -o /p/ .",
+                "go build -C /c -trimpath -buildvcs=false -mod=readonly '-ldflags=-s -w' -tags '' -o /p/ ./runsc"
             ]
         );
     }

@@ -33,6 +33,9 @@ pub(crate) struct DockerContainer {
     pub(crate) address: IpAddr,
     /// Supervisor of its programs. `None` if the container ends only with the network.
     pub(crate) supervisor: Option<Arc<dyn ProgramSupervisor>>,
+    /// Programs of the engine that carry the network's packets. `None` if no program does, or none that this machine
+    /// shows.
+    pub(crate) programs: Option<Arc<dyn NetworkDaemons>>,
 }
 
 impl DockerContainer {
@@ -117,6 +120,7 @@ impl Container for DockerContainer {
     }
 
     fn daemons(&self) -> Option<&dyn NetworkDaemons> {
-        self.supervisor.as_deref().map(|supervisor| supervisor as &dyn NetworkDaemons)
+        let supervisor = self.supervisor.as_deref().map(|one| one as &dyn NetworkDaemons);
+        supervisor.or(self.programs.as_deref())
     }
 }

@@ -25,6 +25,8 @@ pub struct ContainerHandle {
     pub id: String,
     /// Process id of its first process on the engine's machine.
     pub pid: Option<u32>,
+    /// File of its network namespace on the engine's machine.
+    pub(crate) namespace: Option<String>,
     /// Endpoints of the container, by network.
     endpoints: HashMap<String, EndpointSettings>,
     /// Relay to the container, if it is not on the engine. `id` is then the container in which the relay runs.
@@ -39,12 +41,14 @@ impl ContainerHandle {
         inspected: ContainerInspectResponse,
     ) -> Self {
         let pid = inspected.state.and_then(|state| state.pid);
-        let endpoints = inspected.network_settings.and_then(|settings| settings.networks);
+        let settings = inspected.network_settings.unwrap_or_default();
+        let namespace = settings.sandbox_key.filter(|key| !key.is_empty());
         Self {
             name: name.to_owned(),
             id,
             pid: pid.and_then(|pid| u32::try_from(pid).ok()).filter(|&pid| pid > 0),
-            endpoints: endpoints.unwrap_or_default(),
+            namespace,
+            endpoints: settings.networks.unwrap_or_default(),
             relay: None,
         }
     }
@@ -67,6 +71,7 @@ impl ContainerHandle {
             name: name.to_owned(),
             id: through.id.clone(),
             pid: None,
+            namespace: None,
             endpoints: HashMap::from([(on.to_owned(), endpoint)]),
             relay: Some(relay),
         }

@@ -13,6 +13,7 @@ mod ends;
 mod lab_rules;
 mod networks;
 mod rules;
+mod sandbox;
 mod swarm;
 
 use libtest_mimic::{Arguments, Trial};
@@ -69,7 +70,11 @@ const BOTH: [FirewallCase; 8] = [
 ];
 
 /// Tests of one firewall.
-const SINGLE: [(&str, fn()); 5] = [
+const SINGLE: [(&str, fn()); 6] = [
+    (
+        "sandbox::the_stack_of_gvisor_is_a_hop_with_its_time",
+        sandbox::the_stack_of_gvisor_is_a_hop_with_its_time,
+    ),
     (
         "rules::without_rules_the_proxy_is_the_publisher",
         rules::without_rules_the_proxy_is_the_publisher,

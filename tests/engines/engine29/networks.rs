@@ -37,7 +37,7 @@ fn path(document: &Value, network: &str) -> Vec<String> {
 }
 
 /// Checks that networks are measured. Whether a short trial has a figure is the machine's affair: a busy one stalls.
-fn assert_measured(document: &Value, networks: &[&str]) {
+pub(crate) fn assert_measured(document: &Value, networks: &[&str]) {
     for key in ["skipped", "failed"] {
         assert_eq!(list(document, key), [] as [Value; 0]);
     }

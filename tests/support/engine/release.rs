@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tare_dev::eventually;
 
 /// Programs of the release. Everything else is Debian's.
-const PROGRAMS: [&str; 3] = ["dockerd", "docker-proxy", "runc"];
+const PROGRAMS: [&str; 4] = ["dockerd", "docker-proxy", "runc", "runsc"];
 
 /// Version that the engine states: its module has no other.
 pub const VERSION: &str = "library-import";
@@ -183,6 +183,12 @@ impl CrashedEngine<'_> {
 #[must_use]
 pub fn is_built() -> bool {
     PROGRAMS.iter().all(|name| programs().join(name).is_file())
+}
+
+/// Returns the path of one of the programs.
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
+    programs().join(name)
 }
 
 /// Returns the directory of the programs, which is on no search path but that of these engines.

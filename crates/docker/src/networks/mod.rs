@@ -17,6 +17,7 @@ mod macvlan_nat;
 mod manual_wiring;
 pub mod overlay;
 mod overlay_kv;
+mod path_programs;
 pub(crate) mod podman;
 mod port_source;
 pub mod published;
@@ -36,12 +37,13 @@ use crate::engine_resources::EngineResources;
 use crate::place::EnginePlace;
 use crate::requirement::EngineRequirement;
 use layout::{NetworkEndpoint, NetworkLayout};
+use path_programs::PathPrograms;
 use sandbox_kernel::with_sandbox_kernels;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tare_network::{
-    AgentNamespaces, Container, Error, Guard, Hop, Network, NetworkInfo, NetworkOption,
-    NetworkParameters, NodeKind, Requirement, Shape, Topology, UnmetRequirement,
+    AgentNamespaces, Container, Error, Guard, Hop, Network, NetworkDaemons, NetworkInfo,
+    NetworkOption, NetworkParameters, NodeKind, Requirement, Shape, Topology, UnmetRequirement,
 };
 
 /// Definition of a network of Docker.
@@ -176,6 +178,7 @@ pub fn build_topology(
     guard: Guard,
 ) -> Topology {
     let watch = start_watch(sides, &laid, &hops, machines);
+    let programs = PathPrograms::find(&hops, &laid).map(Arc::new);
     let containers = |role,
                       engine: &Arc<Engine>,
                       endpoints: Vec<NetworkEndpoint>|
@@ -186,6 +189,7 @@ pub fn build_topology(
             role,
             address,
             supervisor: supervisor.clone(),
+            programs: programs.clone().map(|programs| programs as Arc<dyn NetworkDaemons>),
         };
         endpoints.into_iter().map(|one| Box::new(container(one)) as Box<dyn Container>).collect()
     };

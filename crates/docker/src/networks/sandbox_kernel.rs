@@ -5,6 +5,9 @@ use super::machine::MachineSnapshot;
 use crate::engine_resources::EngineResources;
 use tare_network::{Error, Hop, HopKind};
 
+/// Name of the hop.
+pub(super) const SANDBOX_KERNEL: &str = "sandbox-kernel";
+
 /// Returns the hops of a path, with the kernels of the containers at its ends where they are not the engine's.
 ///
 /// # Errors
@@ -28,7 +31,7 @@ pub(super) fn with_sandbox_kernels(
 fn sandbox_hop(kernel: &str, engine_kernel: Option<&str>, place: &str) -> Option<Hop> {
     let is_own = engine_kernel.is_some_and(|engine| engine != kernel);
     is_own.then(|| {
-        Hop::new(HopKind::Forwarder, "sandbox-kernel", place)
+        Hop::new(HopKind::Forwarder, SANDBOX_KERNEL, place)
             .with_detail(format!("network stack of a kernel that says it is {kernel}"))
     })
 }
