@@ -15,7 +15,7 @@ use tare_network::{
 use tare_sandbox::{EnterOptions, KernelProbe, Sandbox};
 
 /// Networks that every kernel these tests run on supports, as users spell them.
-const COMMON_NETWORKS: [&str; 29] = [
+const COMMON_NETWORKS: [&str; 30] = [
     "native",
     "loopback",
     "host",
@@ -35,6 +35,7 @@ const COMMON_NETWORKS: [&str; 29] = [
     "bridge+firewall=iptables",
     "bridge+firewall=nftables",
     "published+firewall=nftables",
+    "published+idle=3+ports=2",
     "link+firewall=nftables",
     "link-icc+firewall=nftables",
     "pipework",

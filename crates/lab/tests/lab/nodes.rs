@@ -52,7 +52,11 @@ pub(crate) fn all() -> Vec<Case> {
     let apart = placement_pairs().into_iter().flat_map(|name| [(name, 1), (name, 2)]);
     // A published port is on the node's own address: with one node, there is no client outside of it.
     let apart = apart.filter(|place| *place != ("bridge/published", 1));
-    let filtered = ["bridge/published+firewall=nftables", "published+firewall=nftables"];
+    let filtered = [
+        "bridge/published+firewall=nftables",
+        "published+firewall=nftables",
+        "published+idle=3+ports=2",
+    ];
     let apart = apart.chain(filtered.map(|name| (name, 2)));
     cases.extend(apart.map(|(name, nodes)| {
         let case = format!("places_carry_tcp::{name}/{nodes}");
