@@ -20,7 +20,8 @@ impl LossyRun {
         let tare = Tare::in_directory(scratch.root());
         let run = ["run", "--network", network, "--blocks", "1", "--duration", "1s"];
         let how = ["--interval", "50ms", "--json", "--out", "out"];
-        let document = tare.run(&[&run, flags, &how[..]].concat()).expect(0).json();
+        let document =
+            tare.run_ahead_of_other_work(&[&run, flags, &how[..]].concat()).expect(0).json();
         let journal = fs::read_to_string(tare.directory().join("out/journal.jsonl"));
         crate::recompute::check(&journal.expect("a journal"), &document);
         Self { tare, document }

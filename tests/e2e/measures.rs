@@ -4,14 +4,8 @@ use serde_json::Value;
 use support::ScratchDirectory;
 use support::defective_network::defective_network;
 use support::journal::trials;
-use support::program::{Tare, is_root};
+use support::program::Tare;
 use support::{list, schema, text};
-
-/// Returns the command that has a program run before all other work, which only root can ensure. Niceness applies among
-/// the processes of a session only (sched(7), autogroups), a real-time policy among all.
-fn ahead_of_other_work() -> &'static str {
-    if is_root() { "chrt --rr 1" } else { "" }
-}
 
 #[test]
 fn one_core_that_does_all_the_softirq_is_told() {
@@ -24,12 +18,9 @@ fn one_core_that_does_all_the_softirq_is_told() {
            seq 5000 | sed 's/.*/meta mark & drop/'; printf '}\\n}\\n'; } | nft -f -",
     );
     let tare = Tare::in_directory(scratch.root());
-    let ahead = ahead_of_other_work();
-    let run = format!(
-        "exec {ahead} \"$tare\" run --network {network} --workload udp-rate --rate 500mbit \
-         --duration 1s --interval 50ms --blocks 1 --json --out out"
-    );
-    let document = tare.in_private_mounts(&run).expect(0).json();
+    let asked = ["run", "--network", &network, "--workload", "udp-rate", "--rate", "500mbit"];
+    let how = ["--duration", "1s", "--interval", "50ms", "--blocks", "1", "--json", "--out", "out"];
+    let document = tare.run_ahead_of_other_work(&[&asked[..], &how].concat()).expect(0).json();
     let table = tare.run(&["report", "out"]).expect(0).text();
     let findings = list(&document, "cells").iter().flat_map(|cell| list(cell, "findings"));
     let mut told = findings.filter(|finding| finding["kind"] == "softirq-on-one-core");
@@ -140,12 +131,12 @@ fn assert_loses_what_exceeds(rate: f64, mtu: u32, size: f64) {
     let scratch = ScratchDirectory::new();
     let tare = Tare::in_directory(scratch.root());
     let link = format!("rate={rate}mbit,queue=5ms,mtu={mtu}");
-    let (offered, ahead) = ((rate * 1194.67).round(), ahead_of_other_work());
-    let run = format!(
-        "exec {ahead} \"$tare\" run -n host --nodes 2 --link {link} --workload udp-rate --rate {offered}kbit \
-         --size {size} --duration 2s --interval 100ms --blocks 1 --out out"
-    );
-    tare.in_private_mounts(&run).expect(0);
+    let offered = format!("{}kbit", (rate * 1194.67).round());
+    let datagram = size.to_string();
+    let which = ["run", "-n", "host", "--nodes", "2", "--link", &link, "--workload", "udp-rate"];
+    let what = ["--rate", &offered, "--size", &datagram, "--duration", "2s", "--interval", "100ms"];
+    let asked = [&which[..], &what, &["--blocks", "1", "--out", "out"]].concat();
+    tare.run_ahead_of_other_work(&asked).expect(0);
     let trials = trials(&tare.directory().join("out"));
     let [trial] = &trials[..] else { panic!("one trial: {trials:?}") };
     let intervals = list(&trial["series"][0], "intervals");

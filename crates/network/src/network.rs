@@ -43,6 +43,11 @@ impl NetworkParameters {
         Self { ports, options: spelled.options, argument, logs: None }
     }
 
+    /// Returns the ports that a server publishes: those of the workloads, then further ones.
+    pub fn published_ports(&self) -> impl Iterator<Item = u16> {
+        self.ports.iter().copied().chain(self.further_ports())
+    }
+
     /// Returns the ports that a server publishes beside those of the workloads: the first that no workload has.
     pub fn further_ports(&self) -> impl Iterator<Item = u16> {
         let free = (FIRST_FURTHER_PORT..).filter(|port| !self.ports.contains(port));

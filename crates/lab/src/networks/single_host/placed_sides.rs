@@ -1,7 +1,6 @@
 //! Client and server in a namespace of their own node or on Docker's default bridge there, on one node or several.
 
 use crate::networks::single_host::bridge::DOCKER_HOST;
-use crate::networks::single_host::published;
 use crate::plan::address::InterfaceSlot;
 use crate::plan::docker_rules;
 use crate::plan::docker_rules::{
@@ -178,7 +177,7 @@ fn published_ports(
         server: server.slot,
     };
     mine.iter()
-        .flat_map(|&one| published::published_ports(site).map(move |port| publish(one, port)))
+        .flat_map(|&one| site.published_ports().map(move |port| publish(one, port)))
         .collect()
 }
 

@@ -69,7 +69,7 @@ impl LabNetworkDefinition for PublishedPortNetwork {
         let published: Vec<docker_rules::PublishedPort> = servers
             .iter()
             .zip(&outer)
-            .flat_map(|(server, &on)| published_ports(site).map(move |port| (server, on, port)))
+            .flat_map(|(server, &on)| site.published_ports().map(move |port| (server, on, port)))
             // A single server is published on all addresses of the node, as is usual. Several servers cannot be: their
             // ports are the same.
             .map(|(server, on, port)| docker_rules::PublishedPort {
@@ -111,11 +111,6 @@ impl LabNetworkDefinition for PublishedPortNetwork {
             wiring,
         })
     }
-}
-
-/// Returns the ports that every server publishes: those of the workloads, then further ones.
-pub(crate) fn published_ports(site: &NetworkParameters) -> impl Iterator<Item = u16> {
-    site.ports.iter().copied().chain(site.further_ports())
 }
 
 fn path(
