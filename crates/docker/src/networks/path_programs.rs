@@ -23,7 +23,7 @@ pub(super) struct PathPrograms {
 /// Process of the machine.
 struct MachineProcess {
     pid: Pid,
-    /// Name, at most 15 bytes.
+    /// Name, of which the kernel keeps 15 bytes.
     name: String,
     arguments: Vec<String>,
 }
@@ -98,8 +98,8 @@ impl ContainerKeys {
             return !is_supervisor && self.ids.iter().any(names);
         }
         let is_named = |word: &String| self.namespaces.contains(word) || self.ports.contains(word);
-        // Names of processes are cut, and pasta runs as the variant that suits the processor.
-        let is_hop = name.starts_with(hop) || hop.starts_with(name.as_str());
+        // pasta runs as the variant that suits the processor.
+        let is_hop = name.starts_with(hop);
         is_hop && arguments.iter().any(is_named)
     }
 }
