@@ -8,7 +8,7 @@ use support::engine::Engine;
 use support::program::RunningProgram;
 use support::shared::SharedResource as _;
 use support::swarm::{EngineMachines, Swarm};
-use support::{hops, list, short_run, text};
+use support::{first_mtu, hops, list, short_run, text};
 
 /// Returns the arguments of a run of networks over TCP on two nodes. The directory has their names, unless one is
 /// given.
@@ -92,11 +92,6 @@ fn what_crosses_an_overlay_is_vxlan_on_the_underlay_and_nothing_else_is() {
         assert_eq!(has_tunnel, encapsulated, "{network}: {hops:?}");
         swarm.assert_nothing_left(&before);
     }
-}
-
-/// Returns the MTU of the first device of a run's first path.
-fn first_mtu(document: &Value) -> Option<u64> {
-    list(&list(document, "cells")[0], "hops").iter().find_map(|hop| hop["mtu"].as_u64())
 }
 
 #[test]

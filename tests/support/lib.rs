@@ -60,6 +60,11 @@ pub fn check_shown_again(report: &str, run: &str) {
     }
 }
 
+/// Returns the MTU of the first device of a document's first path.
+pub fn first_mtu(document: &Value) -> Option<u64> {
+    list(&list(document, "cells")[0], "hops").iter().find_map(|hop| hop["mtu"].as_u64())
+}
+
 /// Returns the hops of a network in a document, as `place:name`.
 pub fn hops(document: &Value, network: &str) -> Vec<String> {
     let cell = list(document, "cells")

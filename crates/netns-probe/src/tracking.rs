@@ -1,16 +1,27 @@
 //! Connection tracking of this network namespace.
 
 use std::fs;
+use std::io;
 use std::net::TcpStream;
 
 /// Connections that the kernel tracks in this namespace, one in a line.
 const TABLE: &str = "/proc/net/nf_conntrack";
 
-/// Returns true if this namespace tracks the connection. A table that cannot be read has no entry.
+/// Number of these connections.
+const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
+
+/// Returns true if this namespace tracks the connection. A kernel without the table (`CONFIG_NF_CONNTRACK_PROCFS`) tells only
+/// whether it tracks any. A table that may not be read has no entry.
 pub(crate) fn is_tracked(stream: &TcpStream) -> bool {
     let (Ok(own), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { return false };
-    let table = fs::read_to_string(TABLE).unwrap_or_default();
-    is_in_table(&table, own.port(), peer.port())
+    match fs::read_to_string(TABLE) {
+        Ok(table) => is_in_table(&table, own.port(), peer.port()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let count = fs::read_to_string(COUNT).unwrap_or_default();
+            count.trim().parse::<u64>().is_ok_and(|count| count > 0)
+        }
+        Err(_) => false,
+    }
 }
 
 /// Returns true if the table has a TCP connection between these ports, in either direction.

@@ -68,6 +68,10 @@ pub(crate) fn all() -> Vec<Case> {
             ptp_is_routed_and_macvlan_is_not_seen_by_the_node,
         ),
         Case::new("cni_portmap_publishes_ports", portmap_publishes_ports),
+        Case::new(
+            "cni_nerdctls_default_network_carries_and_publishes",
+            nerdctls_default_network_carries_and_publishes,
+        ),
         Case::new("cni_plugins_fail_in_their_own_words", plugins_fail_in_their_own_words),
         Case::new("cni_detaches_every_container", every_container_is_detached),
     ];
@@ -184,6 +188,35 @@ fn portmap_publishes_ports() {
         .unmet_requirement(network, &site(&spelled), &tare_sandbox::KernelProbe::default())
         .expect("it cannot publish");
     assert!(missing.reason.contains("capability portMappings"), "{missing:?}");
+}
+
+/// Configuration that nerdctl writes to /etc/cni/net.d for its default network (nerdctl, `pkg/netutil/netutil_unix.go`).
+const NERDCTL: &str = r#"{"cniVersion": "1.0.0", "name": "bridge",
+    "nerdctlID": "17f29b073143d8cd97b5bbe492bdeffec1c5fee55cc1fe2112c8b9335f8b6121",
+    "nerdctlLabels": {"nerdctl/default-network": "true"},
+    "plugins": [
+        {"type": "bridge", "bridge": "nerdctl0", "isGateway": true, "ipMasq": true, "hairpinMode": true,
+         "ipam": {"type": "host-local", "ranges": [[{"gateway": "10.4.0.1", "subnet": "10.4.0.0/24"}]],
+                  "routes": [{"dst": "0.0.0.0/0"}]}},
+        {"type": "portmap", "capabilities": {"portMappings": true}},
+        {"type": "firewall", "ingressPolicy": "same-bridge"},
+        {"type": "tuning"}]}"#;
+
+fn nerdctls_default_network_carries_and_publishes() {
+    let sandbox = enter();
+    let file = CniConfigFile::new("nerdctl-bridge.conflist", NERDCTL);
+    let topology = raise(&sandbox, &file.spelled("cni"), &Shape::default());
+    let hops: Vec<&str> = topology.hops.iter().map(|hop| hop.name.as_str()).collect();
+    let [_, port, "nerdctl0", _, _] = hops[..] else { panic!("{hops:?}") };
+    let before = received_bytes(&topology, port);
+    exchange(&topology);
+    assert!(received_bytes(&topology, port) - before > SENT, "{hops:?}");
+    drop(topology);
+    let topology = raise(&sandbox, &file.spelled("cni-published"), &Shape::default());
+    let port = topology.routes[0].dial.port();
+    let before = dnat_packets(&topology, port);
+    exchange(&topology);
+    assert_eq!(dnat_packets(&topology, port), before + 1, "one connection passes it once");
 }
 
 fn plugins_fail_in_their_own_words() {
