@@ -13,7 +13,11 @@ pub(crate) fn iptables_serves_a_swarm() {
     let more = ["--same-node", "--baseline", "swarm:host"];
     let document = engine.run_once(networks, &more);
     assert_eq!(hops(&document, "swarm:published-host")[0], "node-0:nat/DOCKER");
-    assert_eq!(hops(&document, "swarm:overlay").len(), 3);
+    // A task has the rules of Docker's names, which track connections.
+    let path = hops(&document, "swarm:overlay");
+    let ends = [path.first(), path.last()].map(|hop| hop.map(String::as_str));
+    assert_eq!(ends, [Some("client-0:nf_conntrack"), Some("server-0:nf_conntrack")]);
+    assert_eq!(path.len(), 5, "{path:?}");
     let stated = &list(&document["environment"], "engines")[0];
     assert_eq!(text(stated, "swarm"), "active");
     for kind in ["service", "secret", "config"] {
