@@ -1,11 +1,11 @@
 //! Nodes, the underlay that joins them, and Docker's default bridge on a node.
 
 use crate::plan::address::{InterfaceSlot, LabSubnet};
-use crate::plan::docker_rules::BRIDGE;
+use crate::plan::docker_rules::{BRIDGE, Communication, DockerRules, PublishedPort};
 use crate::plan::namespace_id::NODE_PREFIX;
 use crate::plan::wiring::{DevicePair, DevicePairEnd, FdbEntry, IpRoute, NamespaceId, Wiring};
 use std::ops::Range;
-use tare_network::{BitsPerSecond, Error};
+use tare_network::{BitsPerSecond, Error, Family, FirewallBackend};
 use tare_sandbox::Sysctl;
 
 /// Device that connects a namespace: a node to the underlay, a container to its bridge.
@@ -240,6 +240,24 @@ impl DockerBridge {
 }
 
 impl DockerBridge {
+    /// Returns Docker's rules for the containers that are attached so far, with these published ports.
+    pub(crate) fn published_rules(
+        &self,
+        backend: FirewallBackend,
+        family: Family,
+        published: &[PublishedPort],
+    ) -> String {
+        let rules = DockerRules {
+            backend,
+            family,
+            subnet: self.subnet(),
+            containers: &self.container_slots(),
+            published,
+            communication: Communication::All,
+        };
+        rules.text()
+    }
+
     /// Adds containers with these numbers in which nothing runs.
     pub(crate) fn add_idle_containers(&mut self, wiring: &mut Wiring, numbers: Range<u32>) {
         for number in numbers {
@@ -264,7 +282,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
-    use tare_network::Family;
 
     /// Returns the number of ports of each bridge that this many containers take.
     fn taken(containers: u32) -> BTreeMap<String, usize> {

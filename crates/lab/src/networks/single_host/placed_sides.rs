@@ -3,9 +3,7 @@
 use crate::networks::single_host::bridge::DOCKER_HOST;
 use crate::plan::address::InterfaceSlot;
 use crate::plan::docker_rules;
-use crate::plan::docker_rules::{
-    BRIDGE, Communication, DockerRules, forward_hop, masquerade_hop, port_hop,
-};
+use crate::plan::docker_rules::{BRIDGE, forward_hop, masquerade_hop, port_hop};
 use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof, Waypoint, client_routes};
 use crate::plan::nodes::{DockerBridge, UPLINK};
 use crate::plan::placement::NodePlacement;
@@ -117,15 +115,7 @@ pub(crate) fn layout(
     };
     let backend = site.options.firewall.unwrap_or_default();
     for (at, bridge) in docker.bridges.iter().enumerate() {
-        let rules = DockerRules {
-            backend,
-            family: shape.family,
-            subnet: bridge.subnet(),
-            containers: &bridge.container_slots(),
-            published: &published(at),
-            communication: Communication::All,
-        };
-        let text = rules.text();
+        let text = bridge.published_rules(backend, shape.family, &published(at));
         wiring.rules.push(Ruleset { space: docker.underlay.nodes[at].space, text });
     }
     let listens = |one: usize| match server {

@@ -5,7 +5,7 @@ use crate::networks::single_host::bridge::{DOCKER_HOST, docker_requirements};
 use crate::networks::single_host::placed_sides;
 use crate::networks::single_host::placed_sides::SidePlacement;
 use crate::plan::docker_rules;
-use crate::plan::docker_rules::{BRIDGE, Communication, DockerRules, port_hop};
+use crate::plan::docker_rules::{BRIDGE, port_hop};
 use crate::plan::layout::{
     Layout, NamespaceEndpoint, PathProof, Waypoint, check_one_node, client_routes,
 };
@@ -79,15 +79,7 @@ impl LabNetworkDefinition for PublishedPortNetwork {
             })
             .collect();
         let backend = site.options.firewall.unwrap_or_default();
-        let rules = DockerRules {
-            backend,
-            family: shape.family,
-            subnet: bridge.subnet(),
-            containers: &bridge.container_slots(),
-            published: &published,
-            communication: Communication::All,
-        };
-        let text = rules.text();
+        let text = bridge.published_rules(backend, shape.family, &published);
         wiring.rules.push(Ruleset { space: node.space, text });
         let place = wiring.name(node.space);
         let port = published.first().map(|one| port_hop(backend, shape.family, one, place));

@@ -1,10 +1,6 @@
 //! Rules of Docker's iptables backend, as iptables-nft loads them.
 
-use super::{
-    BRIDGE, Communication, DockerRules, FamilyKeywords, LinkedContainer, TRANSPORTS, add_line,
-    keywords,
-};
-use std::fmt::Write;
+use super::{BRIDGE, Communication, DockerRules, FamilyKeywords, keywords, lines};
 
 /// Rule that leads to Docker's chains. Every forwarded packet passes it.
 pub(super) const FORWARD: &str = "jump DOCKER-FORWARD";
@@ -16,9 +12,23 @@ pub(super) fn rules(rules: &DockerRules<'_>) -> String {
 
 fn filter_table(rules: &DockerRules<'_>) -> String {
     let ip = keywords(rules.family).ip;
-    let published = accept_rules(rules);
-    let links: String =
-        rules.communication.links().iter().map(|link| link_rules(rules, link)).collect();
+    // The rule of the last port is the first.
+    let published = lines(rules.server_ports().rev().map(|(server, transport, port)| {
+        format!(
+            "iifname != \"{BRIDGE}\" oifname \"{BRIDGE}\" {ip} daddr {server} {transport} dport {port} counter accept"
+        )
+    }));
+    let within = format!("iifname \"{BRIDGE}\" oifname \"{BRIDGE}\"");
+    let links = lines(rules.linked_ports().flat_map(|(client, server, transport, port)| {
+        [
+            format!(
+                "{within} {ip} saddr {client} {ip} daddr {server} {transport} dport {port} counter accept"
+            ),
+            format!(
+                "{within} {ip} saddr {server} {ip} daddr {client} {transport} sport {port} counter accept"
+            ),
+        ]
+    }));
     let from_bridge = match rules.communication {
         Communication::All => format!("    iifname \"{BRIDGE}\" counter accept\n"),
         Communication::Linked(_) => format!(
@@ -57,42 +67,6 @@ fn filter_table(rules: &DockerRules<'_>) -> String {
     )
 }
 
-/// Returns the rules that accept packets for published ports: that of the last port is the first.
-fn accept_rules(rules: &DockerRules<'_>) -> String {
-    let ip = keywords(rules.family).ip;
-    let mut text = String::new();
-    for one in rules.published.iter().rev() {
-        let server = one.server.address(rules.family);
-        for transport in TRANSPORTS.into_iter().rev() {
-            add_line(
-                &mut text,
-                format_args!(
-                    "iifname != \"{BRIDGE}\" oifname \"{BRIDGE}\" {ip} daddr {server} {transport} dport {} counter accept",
-                    one.port
-                ),
-            );
-        }
-    }
-    text
-}
-
-/// Returns the rules of a link in both directions.
-fn link_rules(rules: &DockerRules<'_>, link: &LinkedContainer) -> String {
-    let ip = keywords(rules.family).ip;
-    let (client, server) = (link.client.address(rules.family), link.server.address(rules.family));
-    let port = link.port;
-    let mut text = String::new();
-    for transport in TRANSPORTS {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "    iifname \"{BRIDGE}\" oifname \"{BRIDGE}\" {ip} saddr {client} {ip} daddr {server} {transport} dport {port} counter accept
-    iifname \"{BRIDGE}\" oifname \"{BRIDGE}\" {ip} saddr {server} {ip} daddr {client} {transport} sport {port} counter accept"
-        );
-    }
-    text
-}
-
 fn nat_table(rules: &DockerRules<'_>) -> String {
     let FamilyKeywords { ip, loopback, .. } = keywords(rules.family);
     let translations = rules.translations();
@@ -121,14 +95,11 @@ fn nat_table(rules: &DockerRules<'_>) -> String {
 /// Returns the table `raw`: packets reach a container by its own address only through its bridge.
 fn raw_table(rules: &DockerRules<'_>) -> String {
     let ip = keywords(rules.family).ip;
-    let mut drops = String::new();
-    for container in rules.containers {
-        let address = container.address(rules.family);
-        add_line(
-            &mut drops,
-            format_args!("iifname != \"{BRIDGE}\" {ip} daddr {address} counter drop"),
-        );
-    }
+    let drops = lines(
+        rules
+            .addresses()
+            .map(|address| format!("iifname != \"{BRIDGE}\" {ip} daddr {address} counter drop")),
+    );
     format!(
         "table {ip} raw {{
   chain PREROUTING {{

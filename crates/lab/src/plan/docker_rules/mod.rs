@@ -9,8 +9,7 @@ mod iptables;
 mod nftables;
 
 use crate::plan::address::{InterfaceSlot, LabSubnet};
-use std::fmt::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use tare_network::{Family, FirewallBackend, Hop, HopKind};
 
 /// Name of Docker's default bridge.
@@ -88,10 +87,31 @@ impl DockerRules<'_> {
 
     /// Returns the rules that rewrite the destinations of packets to published ports.
     fn translations(&self) -> String {
-        let rules = self.published.iter().flat_map(|one| {
-            TRANSPORTS.map(|transport| format!("    {}\n", dnat_rule(self.family, one, transport)))
-        });
-        rules.collect()
+        lines(
+            self.published
+                .iter()
+                .flat_map(|one| TRANSPORTS.map(|transport| dnat_rule(self.family, one, transport))),
+        )
+    }
+
+    /// Returns the published ports, each of every transport: the server's address, the transport and the port.
+    fn server_ports(&self) -> impl DoubleEndedIterator<Item = (IpAddr, &'static str, u16)> {
+        self.published.iter().flat_map(|one| {
+            TRANSPORTS.map(|transport| (one.server.address(self.family), transport, one.port))
+        })
+    }
+
+    /// Returns the links, each of every transport: the addresses of client and server, the transport and the port.
+    fn linked_ports(&self) -> impl Iterator<Item = (IpAddr, IpAddr, &'static str, u16)> {
+        self.communication.links().iter().flat_map(|LinkedContainer { client, server, port }| {
+            let (client, server) = (client.address(self.family), server.address(self.family));
+            TRANSPORTS.map(|transport| (client, server, transport, *port))
+        })
+    }
+
+    /// Returns the addresses of the containers.
+    fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.containers.iter().map(|container| container.address(self.family))
     }
 }
 
@@ -159,10 +179,9 @@ fn dnat_rule(family: Family, published: &PublishedPort, transport: &str) -> Stri
     )
 }
 
-/// Writes a line of rules.
-fn add_line(text: &mut String, line: std::fmt::Arguments<'_>) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "    {line}");
+/// Returns rules as lines of a chain.
+fn lines(rules: impl Iterator<Item = String>) -> String {
+    rules.map(|rule| format!("    {rule}\n")).collect()
 }
 
 #[cfg(test)]

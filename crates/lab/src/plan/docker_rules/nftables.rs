@@ -1,11 +1,7 @@
 //! Rules of Docker's nftables backend: the table `docker-bridges`, in which each bridge has chains of its own that maps
 //! of device names lead to.
 
-use super::{
-    BRIDGE, Communication, DockerRules, FamilyKeywords, LinkedContainer, TRANSPORTS, add_line,
-    keywords,
-};
-use std::fmt::Write;
+use super::{BRIDGE, Communication, DockerRules, FamilyKeywords, keywords, lines};
 
 /// Part of the rule that the first packet passes of each connection between containers.
 pub(super) const FORWARD: &str = "iifname \"docker0\" counter";
@@ -24,7 +20,12 @@ pub(super) fn rules(rules: &DockerRules<'_>) -> String {
             .into_iter()
             .map(jump_map)
             .collect();
-    let (translations, drops) = (rules.translations(), direct_access_drops(rules));
+    let translations = rules.translations();
+    let drops = lines(
+        rules
+            .addresses()
+            .map(|address| format!("{ip} daddr {address} iifname != \"{BRIDGE}\" counter drop")),
+    );
     let bridge_chains = bridge_chains(rules);
     format!(
         "table {ip} docker-bridges {{
@@ -70,13 +71,23 @@ fn jump_map(chain: &str) -> String {
 /// Returns the chains of the bridge.
 fn bridge_chains(rules: &DockerRules<'_>) -> String {
     let ip = keywords(rules.family).ip;
-    let links: String =
-        rules.communication.links().iter().map(|link| link_rules(rules, link)).collect();
+    let links = lines(rules.linked_ports().flat_map(|(client, server, transport, port)| {
+        [
+            format!(
+                "{ip} saddr {client} {ip} daddr {server} {transport} dport {port} counter accept"
+            ),
+            format!(
+                "{ip} saddr {server} {transport} sport {port} {ip} daddr {client} counter accept"
+            ),
+        ]
+    }));
     let among_containers = match rules.communication {
         Communication::All => "accept",
         Communication::Linked(_) => "drop",
     };
-    let published = accept_rules(rules);
+    let published = lines(rules.server_ports().map(|(server, transport, port)| {
+        format!("{ip} daddr {server} {transport} dport {port} counter accept")
+    }));
     let subnet = rules.subnet.prefix(rules.family);
     format!(
         "  chain filter-forward-in__{BRIDGE} {{
@@ -95,52 +106,4 @@ fn bridge_chains(rules: &DockerRules<'_>) -> String {
   }}
 "
     )
-}
-
-/// Returns the rules that accept packets for published ports.
-fn accept_rules(rules: &DockerRules<'_>) -> String {
-    let ip = keywords(rules.family).ip;
-    let mut text = String::new();
-    for one in rules.published {
-        let server = one.server.address(rules.family);
-        for transport in TRANSPORTS {
-            let port = one.port;
-            add_line(
-                &mut text,
-                format_args!("{ip} daddr {server} {transport} dport {port} counter accept"),
-            );
-        }
-    }
-    text
-}
-
-/// Returns the rules of a link in both directions.
-fn link_rules(rules: &DockerRules<'_>, link: &LinkedContainer) -> String {
-    let ip = keywords(rules.family).ip;
-    let (client, server) = (link.client.address(rules.family), link.server.address(rules.family));
-    let port = link.port;
-    let mut text = String::new();
-    for transport in TRANSPORTS {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "    {ip} saddr {client} {ip} daddr {server} {transport} dport {port} counter accept
-    {ip} saddr {server} {transport} sport {port} {ip} daddr {client} counter accept"
-        );
-    }
-    text
-}
-
-/// Returns the rules by which packets reach a container by its own address only through its bridge.
-fn direct_access_drops(rules: &DockerRules<'_>) -> String {
-    let ip = keywords(rules.family).ip;
-    let mut text = String::new();
-    for container in rules.containers {
-        let address = container.address(rules.family);
-        add_line(
-            &mut text,
-            format_args!("{ip} daddr {address} iifname != \"{BRIDGE}\" counter drop"),
-        );
-    }
-    text
 }
