@@ -223,13 +223,12 @@ fn check_ratio(plan: &Value, cell: &Value, document: &Value, trials: &[&Value]) 
     }
     let ratio = &cell["ratio"];
     assert_same(&ratio["value"], mean(&logs).exp(), "the ratio", cell);
-    let analyses = match text(&plan["blocks"], "by") {
-        "group-sequential" => {
-            let below = by_block(baseline.expect("a ratio has a baseline"));
-            let blocks = by_block(cell).into_keys().filter(|block| below.contains_key(block));
-            sequential::analyses(document, cell, &blocks.collect::<Vec<_>>())
-        }
-        _ => vec![(logs.len() as f64, 1.0)],
+    let blocks_of = |one: &Value| common_blocks(one, baseline.expect("a ratio has a baseline"));
+    let is_analysed = text(&plan["blocks"], "by") == "group-sequential";
+    let analyses = if is_analysed {
+        sequential::analyses(document, cell, &blocks_of(cell))
+    } else {
+        vec![(logs.len() as f64, 1.0)]
     };
     let interval_of = |alpha: f64| interval(&logs, 1.0 - sequential::level(&analyses, alpha));
     let ci90 = interval_of(0.10).map(f64::exp);
@@ -241,8 +240,17 @@ fn check_ratio(plan: &Value, cell: &Value, document: &Value, trials: &[&Value]) 
         .filter(|other| logs_of(other).len() > 1)
         .map(|other| other["ratio"]["p"].as_f64().expect("a p-value"))
         .collect();
-    let p_adjusted = holm(&of_the_family, p);
-    assert_same(&ratio["p_adjusted"], p_adjusted, "p_adjusted", cell);
+    let p_adjusted = match sequential::decision(document, cell) {
+        Some(decision) => {
+            let members = family.iter().map(|one| (*one, blocks_of(one), logs_of(one)));
+            check_decided_p_value(document, decision, cell, members)
+        }
+        None => {
+            let p_adjusted = holm(&of_the_family, p);
+            assert_same(&ratio["p_adjusted"], p_adjusted, "p_adjusted", cell);
+            p_adjusted
+        }
+    };
     assert_same(&ratio["detectable"], detectable(&logs), "detectable", cell);
     assert_eq!(ratio["pairs"], logs.len(), "{cell}");
     assert_eq!(ratio["baseline"], plan["baseline"], "{cell}");
@@ -253,6 +261,42 @@ fn check_ratio(plan: &Value, cell: &Value, document: &Value, trials: &[&Value]) 
     for other in family.iter().filter(|other| !other["ratio"].is_null()) {
         assert_eq!(other["ratio"]["family"], ratio["family"], "one family");
     }
+}
+
+/// Checks the corrected p-value of a network that an interim analysis decided, and returns it: Holm's over the family
+/// as it was then. It is the p-value times the number of those that were not smaller, or more if a smaller one times
+/// its number is, which is at most the p-value times the number of all.
+fn check_decided_p_value<'a>(
+    document: &Value,
+    decision: usize,
+    cell: &Value,
+    members: impl Iterator<Item = (&'a Value, Vec<u64>, Vec<f64>)>,
+) -> f64 {
+    let number = |key: &str| cell["ratio"][key].as_f64().expect("a number");
+    let (p, said) = (number("p"), number("p_adjusted"));
+    let (mut all, mut not_smaller) = (0.0, 0.0);
+    for (member, blocks, logs) in members {
+        let analyses = sequential::analyses_at(document, decision, member, &blocks);
+        let there = analyses.last().map_or(0, |(values, _)| *values as usize);
+        if logs.len() < 2 || there < 2 {
+            continue;
+        }
+        all += 1.0;
+        // Rejected with the probability of error `p` over all analyses: its own p-value is smaller.
+        let is_cell = member["label"] == cell["label"];
+        let is_smaller = p < 1e-9 || p_of_zero(&logs[..there]) < sequential::level(&analyses, p);
+        not_smaller += f64::from(u8::from(is_cell || !is_smaller));
+    }
+    let (least, most) = ((p * not_smaller).min(1.0), (p * all).min(1.0));
+    let slack = 1.0 + 1e-3;
+    assert!((least / slack..=most * slack).contains(&said), "{said}: {least} to {most}, {cell}");
+    said
+}
+
+/// Returns the blocks in which two cells have figures.
+fn common_blocks(cell: &Value, baseline: &Value) -> Vec<u64> {
+    let below = by_block(baseline);
+    by_block(cell).into_keys().filter(|block| below.contains_key(block)).collect()
 }
 
 /// Checks the p-value of a ratio over all analyses, and returns it: if all together may err with that probability, the

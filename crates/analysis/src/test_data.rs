@@ -20,6 +20,11 @@ impl SeededRandom {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
+    /// Returns a value from 0 to 1.
+    pub(crate) fn uniform(&mut self) -> f64 {
+        self.0.random()
+    }
+
     /// Returns one standard normal value (Box and Muller, 1958).
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.0.random::<f64>()).ln()).sqrt();

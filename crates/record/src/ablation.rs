@@ -129,6 +129,14 @@ pub struct Ablation {
     pub variants: Vec<AblationVariant>,
 }
 
+impl Ablation {
+    /// Returns true if a label is that of the network or of one of its variants.
+    #[must_use]
+    pub fn includes(&self, label: &str) -> bool {
+        self.label == label || self.variants.iter().any(|variant| variant.label == label)
+    }
+}
+
 /// Variant of a network with one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AblationVariant {

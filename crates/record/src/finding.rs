@@ -368,6 +368,19 @@ pub enum Finding {
         /// Control of the run.
         used: String,
     },
+    /// Threads that waited for a core explain a part of the spread of the rounds' ratios.
+    WaitedForCores {
+        /// Mean time for which the network's threads waited for a core, per time of its slices.
+        network: f64,
+        /// The same of the baseline's threads.
+        baseline: f64,
+        /// Share of the variance of a block's ratio, as its rounds tell it, that comes with the difference of both.
+        explained: f64,
+        /// Ratio to the baseline if neither had waited longer than the other.
+        ratio: f64,
+        /// 95 % confidence interval of that ratio.
+        ci95: [f64; 2],
+    },
     /// A woven block has too few samples for a percentile: each figure is one of several blocks.
     PooledBlocks {
         /// Number of blocks of each figure.

@@ -25,6 +25,12 @@ use std::time::Duration;
 pub struct Nanos(pub u64);
 
 impl Nanos {
+    /// Returns true for no time at all.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// Returns the span in seconds, for rates.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {

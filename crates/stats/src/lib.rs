@@ -18,6 +18,7 @@
 pub mod bootstrap;
 pub mod confidence_sequence;
 pub mod contrast;
+pub mod covariate;
 pub mod describe;
 pub mod group_sequential;
 pub mod holm;

@@ -1,17 +1,18 @@
 //! Expansion of a study into a plan. Everything is validated here, before anything is touched.
 
+mod block_policy;
+
 use crate::ablate::ablate;
+use crate::expand::block_policy::{RunManner, apply_stopping_rule, block_policy};
 use crate::network_selection::{NetworkSelection, choose_baseline, select_networks};
 use crate::published::build_publication;
 use crate::sections::{ExpandedStudy, expand_sections};
 use crate::shapes::{check_not_empty, expand_shapes};
-use crate::spec::{StudyMethod, WovenMethod};
+use crate::spec::StudyMethod;
 use crate::weave::weave;
-use crate::{Catalogue, Error, StoppingRule, Study};
+use crate::{Catalogue, Error, Study};
 use std::collections::BTreeMap;
-use tare_record::{
-    BlockPolicy, Finding, MOST_BLOCKS, Metric, NetworkEntry, Plan, ProtocolScale, check_study_name,
-};
+use tare_record::{Finding, Metric, NetworkEntry, Plan, ProtocolScale, check_study_name};
 
 impl Study {
     /// Validates and expands the study. `seed` is used if the study has no seed.
@@ -50,7 +51,6 @@ impl Study {
             findings.push(Finding::Scaled { changes: self.changes });
         }
         refused.extend(workloads.refused);
-        let StudyMethod { woven, stopping, pilot, .. } = self.method;
         let mut plan = Plan {
             study: name,
             seed: self.method.seed.unwrap_or(seed),
@@ -72,28 +72,7 @@ impl Study {
             publication,
         };
         let is_woven = weave(&mut plan, catalogue);
-        let is_group_sequential = match stopping {
-            // In the short time of a scaled study, blocks of a pilot must count. An ablation compares networks with
-            // their variants, too, of which an analysis knows nothing.
-            None => (is_woven || is_scaled) && plan.ablations.is_empty(),
-            Some(rule) => rule == StoppingRule::GroupSequential,
-        };
-        if let Some(WovenMethod { blocks, budget }) = woven.filter(|_| is_woven) {
-            plan.blocks = BlockPolicy::Fixed { blocks };
-            plan.budget = Some(budget.0);
-            if is_group_sequential {
-                let pilot = pilot.unwrap_or_else(|| pilot_blocks(plan.networks.len()));
-                let at_least = LEAST_BLOCKS.min(blocks);
-                plan.blocks = BlockPolicy::GroupSequential {
-                    precision: None,
-                    pilot,
-                    at_least,
-                    at_most: blocks,
-                };
-            }
-        } else if is_group_sequential {
-            plan.blocks = group_sequential(plan.blocks);
-        }
+        apply_stopping_rule(&mut plan, &self.method, RunManner { is_woven, is_scaled });
         Ok(plan)
     }
 }
@@ -141,61 +120,12 @@ fn margins(method: &StudyMethod) -> BTreeMap<Metric, f64> {
         .collect()
 }
 
-/// Returns the number of blocks in a pilot of this many networks, unless the study sets it: enough for a spread with
-/// six degrees of freedom. With fewer, the upper confidence limit of the spread requires several times the blocks that
-/// are needed.
-fn pilot_blocks(networks: usize) -> u32 {
-    const DEGREES_OF_FREEDOM: u32 = 6;
-    let compared = u32::try_from(networks.saturating_sub(1)).unwrap_or(u32::MAX).max(1);
-    1 + DEGREES_OF_FREEDOM.div_ceil(compared)
-}
-
-/// Smallest number of blocks, unless the study sets it.
-const LEAST_BLOCKS: u32 = 5;
-
-/// Returns the group-sequential policy in the place of a pilot. A fixed number stays.
-fn group_sequential(policy: BlockPolicy) -> BlockPolicy {
-    match policy {
-        BlockPolicy::Precision { precision, pilot, at_least, at_most } => {
-            BlockPolicy::GroupSequential { precision, pilot, at_least, at_most }
-        }
-        other => other,
-    }
-}
-
-fn block_policy(method: &StudyMethod, networks: usize) -> Result<BlockPolicy, Error> {
-    let checked = |what: &str, value: u32, least: u32| {
-        if (least..=MOST_BLOCKS).contains(&value) {
-            Ok(value)
-        } else {
-            Err(Error::range(what, value, &format!("a number from {least} to {MOST_BLOCKS}")))
-        }
-    };
-    let is_sequence = method.stopping == Some(StoppingRule::Sequence);
-    match (method.blocks, method.precision) {
-        (Some(_), Some(_)) => Err(Error::BlocksAndPrecision),
-        (Some(_), None) if is_sequence => Err(Error::BlocksAndSequence),
-        (Some(blocks), None) => Ok(BlockPolicy::Fixed { blocks: checked("blocks", blocks, 1)? }),
-        (None, precision) => {
-            let at_least = checked("at-least", method.at_least.unwrap_or(LEAST_BLOCKS), 2)?;
-            let at_most = checked("at-most", method.at_most.unwrap_or(1000), at_least)?;
-            let precision = precision.map(|share| share.0);
-            if is_sequence {
-                return Ok(BlockPolicy::Sequence { precision, at_least, at_most });
-            }
-            let pilot =
-                checked("pilot", method.pilot.unwrap_or_else(|| pilot_blocks(networks)), 2)?;
-            Ok(BlockPolicy::Precision { precision, pilot, at_least, at_most })
-        }
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use std::ops::RangeInclusive;
     use tare_network::{FindError, NetworkOption, NetworkSpec, UnmetRequirement};
-    use tare_record::{AblationFactor, Parameters};
+    use tare_record::{AblationFactor, BlockPolicy, Parameters};
 
     /// Catalogue of three networks, one of which cannot run, and two workloads.
     struct FewNetworks;
@@ -379,21 +309,16 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_pilot_is_as_long_as_its_spread_needs() {
-        let blocks = [1, 2, 3, 4, 7, 8, 30].map(pilot_blocks);
-        assert_eq!(blocks, [7, 7, 4, 3, 2, 2, 2]);
-    }
-
-    #[test]
-    fn a_scaled_study_has_no_pilot_but_with_ablations() {
+    fn a_scaled_study_has_no_pilot() {
         let scaled = |text: &str| {
             let study = Study::parse(text, "test").and_then(crate::scaled).unwrap();
             study.plan(&FewNetworks, 7).unwrap().blocks
         };
-        let blocks = scaled("[method]\nblocks = 10\n");
-        assert!(matches!(blocks, BlockPolicy::GroupSequential { at_least: 5, .. }), "{blocks:?}");
-        let blocks = scaled("ablate = [\"gro\"]\n[method]\nblocks = 10\n");
-        assert!(matches!(blocks, BlockPolicy::Precision { .. }), "{blocks:?}");
+        for ablate in ["", "ablate = [\"gro\"]\n"] {
+            let blocks = scaled(&format!("{ablate}[method]\nblocks = 10\n"));
+            let analysed = matches!(blocks, BlockPolicy::GroupSequential { at_least: 5, .. });
+            assert!(analysed, "{blocks:?}");
+        }
     }
 
     #[test]

@@ -93,6 +93,7 @@ impl CpuLog {
         let used = |end: Nanos, start: Nanos| u128::from(end.0.saturating_sub(start.0));
         let user = used(usage.user, self.last.user);
         let system = used(usage.system, self.last.system);
+        let waiting = used(usage.waiting, self.last.waiting);
         let mut from = self.last_at;
         while from < now {
             let slot = usize::try_from(from / self.interval).unwrap_or(usize::MAX);
@@ -101,6 +102,7 @@ impl CpuLog {
             let part = |used: u128| Nanos((used * u128::from(to - from) / u128::from(span)) as u64);
             row.user = row.user + part(user);
             row.system = row.system + part(system);
+            row.waiting = row.waiting + part(waiting);
             from = to;
         }
         (self.last_at, self.last) = (now, usage);
@@ -120,6 +122,7 @@ pub(crate) fn add_rows(all: &mut Vec<ThreadCpu>, more: &[ThreadCpu]) {
     for (sum, one) in all.iter_mut().zip(more) {
         sum.user = sum.user + one.user;
         sum.system = sum.system + one.system;
+        sum.waiting = sum.waiting + one.waiting;
     }
 }
 
@@ -128,8 +131,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Waits as long as it works in the kernel.
     fn usage(user: u64, system: u64) -> ThreadCpu {
-        ThreadCpu { user: Nanos(user), system: Nanos(system) }
+        ThreadCpu { user: Nanos(user), system: Nanos(system), waiting: Nanos(system) }
     }
 
     #[test]

@@ -16,15 +16,47 @@ pub(crate) type Analysis = (f64, f64);
 /// Returns the analyses of a network of the document in the shape of its cell, which has a pair of figures with the
 /// baseline in each of these blocks.
 pub(crate) fn analyses(document: &Value, cell: &Value, blocks: &[u64]) -> Vec<Analysis> {
+    analyses_until(interim_analyses(document), 1.0, cell, blocks)
+}
+
+/// Returns the interim analysis that decided the network of a cell, by its index. Returns `None` if none did.
+pub(crate) fn decision(document: &Value, cell: &Value) -> Option<usize> {
+    interim_analyses(document).iter().position(|analysis| decides(analysis, cell))
+}
+
+/// Returns the interim analyses of a run, none if none were planned.
+fn interim_analyses(document: &Value) -> &[Value] {
+    document["interim_analyses"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Returns the analyses as [`analyses`] does, at the interim analysis of this index, with the blocks that were there.
+pub(crate) fn analyses_at(
+    document: &Value,
+    index: usize,
+    cell: &Value,
+    blocks: &[u64],
+) -> Vec<Analysis> {
+    let all = interim_analyses(document);
+    let until = all[index]["blocks"].as_u64().expect("a number");
+    let there: Vec<u64> = blocks.iter().copied().filter(|block| *block < until).collect();
+    let information = all[index]["information"].as_f64().expect("a share");
+    analyses_until(&all[..index], information, cell, &there)
+}
+
+fn decides(analysis: &Value, cell: &Value) -> bool {
+    list(analysis, "decided")
+        .iter()
+        .any(|one| one["network"] == cell["label"] && one["shape"] == cell["shape"])
+}
+
+/// Returns the analyses of a cell: these earlier ones, and the present one with this share of the information.
+fn analyses_until(earlier: &[Value], present: f64, cell: &Value, blocks: &[u64]) -> Vec<Analysis> {
     let mut analyses: Vec<Analysis> = Vec::new();
     let all = blocks.len() as f64;
-    for analysis in document["interim_analyses"].as_array().into_iter().flatten() {
+    for analysis in earlier {
         let until = analysis["blocks"].as_u64().expect("a number");
         let information = analysis["information"].as_f64().expect("a share");
-        let is_decided = list(analysis, "decided")
-            .iter()
-            .any(|one| one["network"] == cell["label"] && one["shape"] == cell["shape"]);
-        if is_decided {
+        if decides(analysis, cell) {
             analyses.push((all, information));
             return analyses;
         }
@@ -33,7 +65,7 @@ pub(crate) fn analyses(document: &Value, cell: &Value, blocks: &[u64]) -> Vec<An
             analyses.push((pairs, information));
         }
     }
-    analyses.push((all, 1.0));
+    analyses.push((all, present));
     analyses
 }
 

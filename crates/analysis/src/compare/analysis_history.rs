@@ -11,12 +11,31 @@ pub(crate) struct AnalysisHistory<'a> {
     information: f64,
 }
 
+/// Interim analysis that decided a network, and the run as it was then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PastDecision<'a> {
+    /// Index of the analysis.
+    pub(crate) index: usize,
+    /// Number of blocks that were complete.
+    pub(crate) blocks: u32,
+    /// Analyses before it, and itself as the present one.
+    pub(crate) history: AnalysisHistory<'a>,
+}
+
 /// Network and baseline, by their labels, in a shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ComparedPair<'a> {
     pub(crate) network: &'a str,
     pub(crate) baseline: &'a str,
     pub(crate) shape: &'a Shape,
+}
+
+impl ComparedPair<'_> {
+    /// Returns true if an analysis decided the network or the baseline.
+    fn is_decided_by(&self, analysis: &InterimAnalysis) -> bool {
+        let decides = |label| analysis.decides(label, self.shape);
+        decides(self.network) || decides(self.baseline)
+    }
 }
 
 impl<'a> AnalysisHistory<'a> {
@@ -30,14 +49,29 @@ impl<'a> AnalysisHistory<'a> {
         Self { earlier, information }
     }
 
+    /// Returns the interim analyses so far that decided a network.
+    pub(crate) fn decisions(&self) -> impl Iterator<Item = PastDecision<'a>> + use<'a> {
+        let earlier = self.earlier;
+        earlier.iter().enumerate().filter(|(_, analysis)| !analysis.decided.is_empty()).map(
+            move |(index, analysis)| {
+                let history = Self::at_interim(&earlier[..index], analysis.information);
+                PastDecision { index, blocks: analysis.blocks, history }
+            },
+        )
+    }
+
+    /// Returns the index of the interim analysis that decided a network or the baseline. Returns `None` if none did.
+    pub(crate) fn decided_by(&self, pair: ComparedPair<'_>) -> Option<usize> {
+        self.earlier.iter().position(|analysis| pair.is_decided_by(analysis))
+    }
+
     /// Returns the analyses of a network and the baseline, which have a pair of figures in each of these blocks. The
     /// last one is that at which the network was decided, or the present one.
     pub(crate) fn analyses_of(&self, pair: ComparedPair<'_>, blocks: &[u32]) -> Vec<Analysis> {
         let all = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
         let mut analyses: Vec<Analysis> = Vec::new();
         for earlier in self.earlier {
-            let decides = |label| earlier.decides(label, pair.shape);
-            if decides(pair.network) || decides(pair.baseline) {
+            if pair.is_decided_by(earlier) {
                 analyses.retain(|before| before.values < all);
                 analyses.push(Analysis { values: all, information: earlier.information });
                 return analyses;

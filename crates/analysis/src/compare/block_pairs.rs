@@ -60,7 +60,7 @@ pub(crate) fn is_same_comparison(one: &TrialGroup<'_>, other: &TrialGroup<'_>) -
 
 /// Share of a block's rounds that is left out at either end, before the rest is averaged: a round in which the machine
 /// was taken away says nothing about networks.
-pub(super) const TRIMMED_ROUNDS: f64 = 0.2;
+pub(crate) const TRIMMED_ROUNDS: f64 = 0.2;
 
 /// Returns the figures of two networks in the blocks that both have. If the networks were woven, the first figure of a
 /// pair is the second one times the trimmed mean of the rounds' ratios.
@@ -107,7 +107,7 @@ fn trimmed_ratio(network: &[f64], beside: &[f64]) -> Option<f64> {
 }
 
 /// Returns the log ratios of two networks in the rounds of a block; none if they have no rounds in common.
-pub(super) fn round_logs(network: &[f64], beside: &[f64]) -> Vec<f64> {
+pub(crate) fn round_logs(network: &[f64], beside: &[f64]) -> Vec<f64> {
     if network.len() != beside.len() {
         return Vec::new();
     }

@@ -1,19 +1,19 @@
 //! Cells of one comparison (a metric of a workload in a shape), one for each network, before the correction of their
 //! p-values.
 
+use crate::compare::analysed_ratio::{AnalysedRatio, PairedFigures};
 use crate::compare::analysis_history::{AnalysisHistory, ComparedPair};
 use crate::compare::best_networks::best_networks;
-use crate::compare::block_pairs::{pair_by_block, paired_blocks, plain_pairs};
-use crate::compare::ratio_family::family_name;
+use crate::compare::block_pairs::plain_pairs;
+use crate::compare::ratio_family::{RatioPValues, family_name};
 use crate::compare::verdict::verdict;
 use crate::estimate::trial_group::{GroupSamples, TrialGroup};
 use tare_record::{
-    BlockPolicy, Cell, ComparedBy, Difference, Metric, NetworkEntry, Parameters, Plan, Ratio,
-    Shape, Verdict, WithheldReason, WorkloadPlan,
+    Cell, ComparedBy, Difference, Metric, NetworkEntry, Parameters, Plan, Ratio, Shape, Verdict,
+    WithheldReason, WorkloadPlan,
 };
 use tare_stats::bootstrap::bca;
 use tare_stats::describe::{mean, mean_interval, median};
-use tare_stats::group_sequential::Analysis;
 use tare_stats::{PairedRatio, sample_size};
 
 /// Cell whose ratio still waits for the correction over its family.
@@ -26,6 +26,7 @@ pub(crate) struct CellDraft {
 pub(crate) struct PendingRatio {
     pub(crate) family: String,
     pub(crate) ratio: PairedRatio,
+    pub(crate) p_values: RatioPValues,
     /// Ratio of the blocks' plain means, if `ratio` is made of rounds.
     plain: Option<f64>,
     baseline: String,
@@ -70,37 +71,33 @@ impl ComparisonContext<'_> {
                 continue;
             };
             let (network, beside) = (&sampled[index], &sampled[beside]);
-            let pairs = pair_by_block(network, beside);
-            let analyses = self.analyses_of(&entry.label, &paired_blocks(network, beside));
+            let figures = PairedFigures::from_samples(network, beside);
             let plain = plain_pairs(network, beside);
             let plain = plain.and_then(|pairs| Some(PairedRatio::from_pairs(&pairs)?.value));
-            drafts.push(self.compare_with_baseline(cell, &pairs, &analyses, plain));
+            drafts.push(self.compare_with_baseline(cell, &figures, plain));
         }
         drafts
     }
 
-    /// Returns the analyses of a network's pairs with the baseline, of which there is one in each of these blocks.
-    fn analyses_of(&self, network: &str, blocks: &[u32]) -> Vec<Analysis> {
-        let pair = ComparedPair { network, baseline: self.baseline, shape: self.shape };
-        self.history.analyses_of(pair, blocks)
-    }
-
-    /// Completes a cell with its comparison to the baseline, from pairs of both networks' figures.
+    /// Completes a cell with its comparison to the baseline.
     fn compare_with_baseline(
         &self,
         mut cell: Cell,
-        pairs: &[(f64, f64)],
-        analyses: &[Analysis],
+        figures: &PairedFigures,
         plain: Option<f64>,
     ) -> CellDraft {
         let (plan, metric) = (self.plan, self.metric);
         if metric.compared_by() == ComparedBy::Difference {
-            cell.difference = mean_difference(pairs, self.baseline);
+            cell.difference = mean_difference(figures.pairs(), self.baseline);
             return CellDraft { cell, comparison: None };
         }
-        let comparison = paired_ratio(plan, pairs, analyses).map(|ratio| PendingRatio {
+        let pair =
+            ComparedPair { network: &cell.label, baseline: self.baseline, shape: self.shape };
+        let analysed = figures.analyse(plan, pair, self.history);
+        let comparison = analysed.map(|AnalysedRatio { ratio, p_values }| PendingRatio {
             family: self.family.clone(),
             ratio,
+            p_values,
             plain,
             baseline: self.baseline.to_owned(),
             margin: margin(plan, metric),
@@ -161,20 +158,6 @@ pub(crate) fn margin(plan: &Plan, metric: Metric) -> f64 {
     plan.margins.get(&metric).copied().unwrap_or_else(|| metric.default_margin())
 }
 
-/// Returns the ratio of pairs at the last of these analyses, with intervals that are valid for the stopping rule of the
-/// plan.
-pub(crate) fn paired_ratio(
-    plan: &Plan,
-    pairs: &[(f64, f64)],
-    analyses: &[Analysis],
-) -> Option<PairedRatio> {
-    match plan.blocks {
-        BlockPolicy::Sequence { .. } => PairedRatio::anytime_valid(pairs),
-        BlockPolicy::GroupSequential { .. } => PairedRatio::at_analysis(pairs, analyses),
-        BlockPolicy::Fixed { .. } | BlockPolicy::Precision { .. } => PairedRatio::from_pairs(pairs),
-    }
-}
-
 /// Returns the mean of the blocks' differences, with its interval. Returns `None` if fewer than two blocks have both
 /// figures.
 pub(crate) fn mean_difference(pairs: &[(f64, f64)], baseline: &str) -> Option<Difference> {
@@ -222,7 +205,7 @@ impl CellDraft {
     pub(crate) fn finish(self, p_adjusted: Option<f64>) -> Cell {
         let mut cell = self.cell;
         cell.ratio = self.comparison.zip(p_adjusted).map(|(comparison, p_adjusted)| {
-            let PendingRatio { family, ratio, plain, baseline, margin } = comparison;
+            let PendingRatio { family, ratio, plain, baseline, margin, .. } = comparison;
             let verdict = verdict(&ratio, margin, p_adjusted, cell.better);
             Ratio {
                 baseline,

@@ -1,8 +1,9 @@
 //! Decision of an interim analysis: the networks that need no more blocks.
 //!
 //! A network is decided in a shape when all its ratios that determine the number of blocks have a verdict and are
-//! precise enough, and its percentiles have enough samples. The intervals hold over all analyses, whatever is decided
-//! by them.
+//! precise enough, and its percentiles have enough samples. A network that is ablated and its variants are decided
+//! together, because they are compared with one another. The intervals hold over all analyses, whatever is decided by
+//! them.
 
 use crate::compare::analysis_history::AnalysisHistory;
 use crate::compare::cell_draft::margin;
@@ -11,7 +12,8 @@ use crate::estimate::figures::MIN_SAMPLES_BEYOND;
 use crate::estimate::metric_figure::MetricFigure;
 use std::collections::BTreeMap;
 use tare_record::{
-    BlockPolicy, DecidedNetwork, InterimAnalysis, LatencyStatistic, Metric, RemainingPlan, Verdict,
+    BlockPolicy, DecidedNetwork, InterimAnalysis, LatencyStatistic, Metric, Plan, RemainingPlan,
+    Verdict,
 };
 
 /// Share of a difference that is precise enough, whatever the margin: two digits of it are known then.
@@ -39,9 +41,16 @@ impl InterimComparison {
         for (shape, planned) in plan.shapes.iter().enumerate() {
             let cells = self.deciding_cells(shape, history);
             for (network, entry) in plan.networks.iter().enumerate() {
-                if entry.label != plan.baseline
-                    && standing.has_turn(network, shape)
-                    && self.suffices(network, shape, &cells, standing)
+                let suffice = |&one: &usize| {
+                    plan.networks[one].label != plan.baseline
+                        && self.suffices(one, shape, &cells, standing)
+                };
+                let is_measured = |one: &usize| standing.has_turn(*one, shape);
+                if is_measured(&network)
+                    && ablated_together(plan, network)
+                        .iter()
+                        .filter(|one| is_measured(one))
+                        .all(suffice)
                 {
                     let network = entry.label.clone();
                     decided.push(DecidedNetwork { network, shape: planned.clone() });
@@ -136,11 +145,21 @@ impl InterimComparison {
     }
 }
 
+/// Returns the networks that are decided together with this one, itself included: a network and its variants.
+fn ablated_together(plan: &Plan, network: usize) -> Vec<usize> {
+    let label = &plan.networks[network].label;
+    let Some(ablation) = plan.ablations.iter().find(|ablation| ablation.includes(label)) else {
+        return vec![network];
+    };
+    let all = 0..plan.networks.len();
+    all.filter(|&other| ablation.includes(&plan.networks[other].label)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::test_data::{plan, transactions, trial, workload};
-    use tare_record::Plan;
+    use tare_record::{Ablation, AblationFactor, AblationVariant};
 
     /// Returns a plan of three networks with interim analyses.
     fn planned(metrics: &[Metric], precision: Option<f64>) -> Plan {
@@ -178,6 +197,19 @@ mod tests {
         let precise = planned(&[Metric::Throughput], Some(0.005));
         assert_eq!(decided(&precise, 0.001), ["veth", "bridge"]);
         assert!(decided(&precise, 0.018).is_empty());
+    }
+
+    #[test]
+    fn a_network_is_decided_together_with_its_variants() {
+        let ablated = |label: &str, variant: &str| {
+            let variant =
+                AblationVariant { factor: AblationFactor::Tso, label: variant.to_owned() };
+            let ablations = vec![Ablation { label: label.to_owned(), variants: vec![variant] }];
+            Plan { ablations, ..planned(&[Metric::Throughput], None) }
+        };
+        assert_eq!(decided(&ablated("bridge", "veth"), 0.001), ["veth", "bridge"]);
+        assert!(decided(&ablated("bridge", "veth"), 0.018).is_empty(), "veth is not decided");
+        assert_eq!(decided(&ablated("host", "veth"), 0.001), ["bridge"], "the baseline stays");
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! are withheld here, and missing in families that go beyond one metric.
 
 use crate::Error;
+use crate::compare::analysed_ratio::{AnalysedRatio, PairedFigures};
 use crate::compare::analysis_history::{AnalysisHistory, ComparedPair};
-use crate::compare::block_pairs::{pair_by_block, paired_blocks};
-use crate::compare::cell_draft::{margin, mean_difference, paired_ratio};
+use crate::compare::block_pairs::pair_by_block;
+use crate::compare::cell_draft::{margin, mean_difference};
 use crate::compare::ratio_family::{adjust_by_family, family_name};
 use crate::compare::verdict::verdict;
 use crate::estimate::metric_figure::MetricFigure;
@@ -170,10 +171,10 @@ impl InterimComparison {
                 members.extend(ratios.map(|(network, ratio)| (compared, network, ratio)));
             }
         }
-        let p_values = members.iter().map(|(.., ratio)| (family.as_str(), ratio.p));
+        let p_values = members.iter().map(|(.., analysed)| (family.as_str(), &analysed.p_values));
         let adjusted = adjust_by_family(p_values);
         let ours = members.iter().zip(adjusted).filter(|((compared, ..), _)| *compared == asked);
-        ours.map(|((_, network, ratio), p)| (*network, (*ratio, p))).collect()
+        ours.map(|((_, network, analysed), p)| (*network, (analysed.ratio, p))).collect()
     }
 
     /// Returns the comparisons by ratio of all groups that have trials, each once.
@@ -197,19 +198,18 @@ impl InterimComparison {
         &'s self,
         compared: Comparison,
         history: AnalysisHistory<'s>,
-    ) -> impl Iterator<Item = (usize, PairedRatio)> + 's {
+    ) -> impl Iterator<Item = (usize, AnalysedRatio)> + 's {
         let samples = self.samples(compared);
         let shape = &self.plan.shapes[compared.0];
         (0..samples.len()).filter_map(move |network| {
-            let pairs = self.pairs(&samples, network);
-            let beside = &samples[self.baseline()?];
+            let baseline = self.baseline().filter(|&baseline| baseline != network)?;
+            let figures = PairedFigures::from_samples(&samples[network], &samples[baseline]);
             let pair = ComparedPair {
                 network: &self.plan.networks[network].label,
                 baseline: &self.plan.baseline,
                 shape,
             };
-            let analyses = history.analyses_of(pair, &paired_blocks(&samples[network], beside));
-            Some((network, paired_ratio(&self.plan, &pairs, &analyses)?))
+            Some((network, figures.analyse(&self.plan, pair, history)?))
         })
     }
 

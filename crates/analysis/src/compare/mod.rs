@@ -1,5 +1,6 @@
 //! Comparison of networks within a run: pairs by block, ratios, verdicts.
 
+pub(crate) mod analysed_ratio;
 pub(crate) mod analysis_history;
 pub(crate) mod best_networks;
 pub(crate) mod block_pairs;

@@ -1,25 +1,60 @@
 //! Families of ratios, over which Holm's correction is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_record::{CorrectionFamily, Metric, Plan, Shape};
 use tare_stats::holm::holm;
 
-/// Corrects p-values, each over its family. The results are in the order of the p-values.
-pub(crate) fn adjust_by_family<'a>(p_values: impl Iterator<Item = (&'a str, f64)>) -> Vec<f64> {
-    let mut families: BTreeMap<&str, (Vec<usize>, Vec<f64>)> = BTreeMap::new();
+/// p-values of one ratio, over the analyses of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RatioPValues {
+    /// That of all figures: at the end, or at the present analysis.
+    pub(crate) present: f64,
+    /// Those at the interim analyses that decided networks, by the index of the analysis. One is missing if the ratio
+    /// had too few pairs then.
+    pub(crate) at_decisions: BTreeMap<usize, f64>,
+    /// Index of the interim analysis that decided the network of the ratio. `None` if none did.
+    pub(crate) decided_by: Option<usize>,
+}
+
+/// Ratio of a family: its place among all ratios, and its p-values.
+type FamilyMember<'a> = (usize, &'a RatioPValues);
+
+/// Corrects p-values, each over its family. The results are in the order of the ratios.
+///
+/// A decided network keeps the correction of the analysis that decided it, whatever the p-values of the others become:
+/// what Holm's procedure rejects at an analysis stays rejected (Ye, Li, Liu and Yao, *Statistics in Medicine* 32, 2013).
+pub(crate) fn adjust_by_family<'a>(
+    ratios: impl Iterator<Item = (&'a str, &'a RatioPValues)>,
+) -> Vec<f64> {
+    let mut families: BTreeMap<&str, Vec<FamilyMember<'_>>> = BTreeMap::new();
     let mut adjusted = Vec::new();
-    for (index, (family, p)) in p_values.enumerate() {
-        let (members, values) = families.entry(family).or_default();
-        members.push(index);
-        values.push(p);
-        adjusted.push(p);
+    for (index, (family, p_values)) in ratios.enumerate() {
+        families.entry(family).or_default().push((index, p_values));
+        adjusted.push(p_values.present);
     }
-    for (members, values) in families.into_values() {
-        for (member, p) in members.into_iter().zip(holm(&values)) {
-            adjusted[member] = p;
+    for members in families.into_values() {
+        for ((index, _), p) in adjust(&members, |one| Some(one.present)) {
+            adjusted[index] = p;
+        }
+        let decisions: BTreeSet<usize> =
+            members.iter().filter_map(|(_, one)| one.decided_by).collect();
+        for decision in decisions {
+            let corrected = adjust(&members, |one| one.at_decisions.get(&decision).copied());
+            let decided = corrected.filter(|((_, one), _)| one.decided_by == Some(decision));
+            decided.for_each(|((index, _), p)| adjusted[index] = p);
         }
     }
     adjusted
+}
+
+/// Corrects the p-values of a family's members at one analysis. Members without any are left out.
+fn adjust<'a>(
+    members: &[FamilyMember<'a>],
+    p_value: impl Fn(&RatioPValues) -> Option<f64>,
+) -> impl Iterator<Item = (FamilyMember<'a>, f64)> {
+    let (there, p_values): (Vec<FamilyMember<'_>>, Vec<f64>) =
+        members.iter().filter_map(|member| Some((*member, p_value(member.1)?))).unzip();
+    there.into_iter().zip(holm(&p_values))
 }
 
 /// Returns the name of the family of one metric of one workload in one shape: `STUDY/WORKLOAD/METRIC`, shortened to the
@@ -73,6 +108,31 @@ mod tests {
     use super::*;
     use crate::test_data::{plan, workload};
     use tare_record::{Family, WorkloadPlan};
+
+    #[test]
+    fn a_decided_network_keeps_the_correction_of_its_analysis() {
+        let early = |p| BTreeMap::from([(1, p)]);
+        let decided =
+            RatioPValues { present: 0.02, at_decisions: early(0.02), decided_by: Some(1) };
+        // The other one seemed to differ when the first one was decided.
+        let mut other = RatioPValues { present: 0.6, at_decisions: early(0.01), decided_by: None };
+        let adjusted = |other: &RatioPValues| {
+            adjust_by_family([("f", &decided), ("f", other), ("g", &decided)].into_iter())
+        };
+        assert_eq!(adjusted(&other), [0.02, 0.6, 0.02]);
+        other.at_decisions = BTreeMap::new();
+        assert_eq!(adjusted(&other), [0.02, 0.6, 0.02], "it had too few pairs to be corrected for");
+        other.at_decisions = early(0.3);
+        assert_eq!(adjusted(&other), [0.04, 0.6, 0.02]);
+    }
+
+    #[test]
+    fn without_decisions_the_correction_is_holms_over_all() {
+        let ratio = |present| RatioPValues { present, ..RatioPValues::default() };
+        let ratios = [0.01, 0.04, 0.03].map(ratio);
+        let adjusted = adjust_by_family(ratios.iter().map(|one| ("f", one)));
+        assert_eq!(adjusted, holm(&[0.01, 0.04, 0.03]));
+    }
 
     #[test]
     fn a_sweep_has_a_family_for_every_rate() {

@@ -153,10 +153,11 @@ mod tests {
                 }],
             })
             .collect();
-        trial.agents.clients = vec![
-            ThreadCpu { user: ms(1), system: ms(system / 2) };
-            trial.series[0].intervals.len()
-        ];
+        trial.agents.clients =
+            vec![
+                ThreadCpu { user: ms(1), system: ms(system / 2), ..ThreadCpu::default() };
+                trial.series[0].intervals.len()
+            ];
     }
 
     #[test]

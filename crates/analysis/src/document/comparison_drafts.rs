@@ -6,6 +6,7 @@ use crate::compare::cell_draft::{CellDraft, comparison_context};
 use crate::document::client_cells;
 use crate::estimate::pooled_blocks::{ComparisonSamples, comparison_samples};
 use crate::estimate::trial_group::TrialGroup;
+use crate::explain::core_waiting::{NetworkRounds, waiting_finding};
 use crate::explain::drift::drifts;
 use crate::explain::{ablation, cell_findings};
 use tare_record::{Finding, Hop, Parameters, Plan, WorkloadPlan};
@@ -31,9 +32,13 @@ pub(crate) fn draft_comparison(
             continue;
         }
         let drifts = drifts(&sampled);
-        let figures = ablation::ComparisonFigures::new(plan, together, &sampled);
+        let figures = ablation::ComparisonFigures::new(plan, together, &sampled, history);
         let mut drafts = comparison_context(plan, &together[0], metric, baseline, history)
             .draft_cells(&networks, &sampled);
+        let rounds =
+            |index: usize| NetworkRounds { group: &together[index], sampled: &sampled[index] };
+        let label = |group: &TrialGroup<'_>| plan.networks[group.network].label.as_str();
+        let beside = together.iter().position(|group| label(group) == baseline);
         for (index, group) in together.iter().enumerate() {
             let cell = &mut drafts[index].cell;
             cell.hops = recorded_path(group);
@@ -41,6 +46,11 @@ pub(crate) fn draft_comparison(
             let pooled = Finding::PooledBlocks { blocks: blocks_per_sample };
             cell.findings.extend((blocks_per_sample > 1).then_some(pooled));
             cell.findings.extend(drifts[index].clone());
+            cell.findings.extend(
+                beside.filter(|beside| *beside != index).and_then(|beside| {
+                    waiting_finding(plan, rounds(index), rounds(beside), history)
+                }),
+            );
             cell.findings.extend(ablation::ablation_finding(
                 &figures,
                 &cell.label,

@@ -127,7 +127,7 @@ fn resolve_baseline<'a>(plan: &'a Plan, asked: Option<&'a str>) -> Result<&'a st
 /// Returns the p-value of each draft that has one, corrected over its family.
 fn adjust_p_values(drafts: &[CellDraft]) -> Vec<Option<f64>> {
     let pending = || drafts.iter().filter_map(|draft| draft.comparison.as_ref());
-    let p_values = pending().map(|comparison| (comparison.family.as_str(), comparison.ratio.p));
+    let p_values = pending().map(|comparison| (comparison.family.as_str(), &comparison.p_values));
     let mut adjusted = adjust_by_family(p_values).into_iter();
     let p_of = |draft: &CellDraft| draft.comparison.as_ref().and_then(|_| adjusted.next());
     drafts.iter().map(p_of).collect()

@@ -1,9 +1,11 @@
 //! Ablation: the effect of each single change on a figure, and the part of a gap that no change accounts for.
 
-use crate::compare::block_pairs::pair_by_block;
-use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
+use crate::compare::analysed_ratio::PairedFigures;
+use crate::compare::analysis_history::{AnalysisHistory, ComparedPair};
+use crate::estimate::trial_group::{GroupSamples, TrialGroup};
 use tare_record::{
-    Ablation, AblationEffect, AblationFactor, ComparedBy, Finding, Metric, Plan, UnaccountedGap,
+    Ablation, AblationEffect, AblationFactor, ComparedBy, Finding, Metric, Plan, Shape,
+    UnaccountedGap,
 };
 use tare_stats::PairedRatio;
 
@@ -12,6 +14,7 @@ pub(crate) struct ComparisonFigures<'a> {
     plan: &'a Plan,
     together: &'a [TrialGroup<'a>],
     sampled: &'a [GroupSamples],
+    history: AnalysisHistory<'a>,
 }
 
 impl<'a> ComparisonFigures<'a> {
@@ -19,8 +22,9 @@ impl<'a> ComparisonFigures<'a> {
         plan: &'a Plan,
         together: &'a [TrialGroup<'a>],
         sampled: &'a [GroupSamples],
+        history: AnalysisHistory<'a>,
     ) -> Self {
-        Self { plan, together, sampled }
+        Self { plan, together, sampled, history }
     }
 
     /// Returns a network's figures. Returns `None` if the network has no group.
@@ -29,47 +33,50 @@ impl<'a> ComparisonFigures<'a> {
         self.together.iter().position(is).map(|index| &self.sampled[index])
     }
 
-    /// Returns a network's figures with each change and without it.
-    fn changes(&self, ablation: &Ablation) -> Vec<FactorChange<'_>> {
-        let whole = self.find(&ablation.label);
-        let change = |variant: &tare_record::AblationVariant| {
-            Some(FactorChange {
-                factor: variant.factor,
-                with: self.find(&variant.label)?,
-                without: whole?,
-            })
+    /// Returns the figures of two networks, by their labels, in the blocks that both have. Returns `None` if either has
+    /// no group.
+    fn pair(&self, network: &str, beside: &str) -> Option<PairedFigures> {
+        Some(PairedFigures::from_samples(self.find(network)?, self.find(beside)?))
+    }
+
+    /// Returns the ratio of two networks' figures, with intervals that hold over the analyses of the run.
+    fn ratio(&self, figures: &PairedFigures, network: &str, beside: &str) -> Option<PairedRatio> {
+        let pair = ComparedPair { network, baseline: beside, shape: self.shape() };
+        figures.ratio(self.plan, pair, self.history)
+    }
+
+    fn shape(&self) -> &'a Shape {
+        &self.plan.shapes[self.together[0].shape]
+    }
+
+    /// Returns the changes of a network, each with the figures with it and without it.
+    fn changes(&self, ablation: &'a Ablation) -> Vec<FactorChange<'a>> {
+        let change = |variant: &'a tare_record::AblationVariant| {
+            let figures = self.pair(&variant.label, &ablation.label)?;
+            Some(FactorChange { factor: variant.factor, label: &variant.label, figures })
         };
         ablation.variants.iter().filter_map(change).collect()
     }
 
-    fn ablation(&self, label: &str) -> Option<&Ablation> {
+    fn ablation(&self, label: &str) -> Option<&'a Ablation> {
         self.plan.ablations.iter().find(|ablation| ablation.label == label)
     }
 }
 
-/// Network's figures with a change, and without it.
+/// Change of a network.
 struct FactorChange<'a> {
     factor: AblationFactor,
-    with: &'a GroupSamples,
-    without: &'a GroupSamples,
+    /// Label of the network with the change.
+    label: &'a str,
+    /// Figures of the network with the change, and without it.
+    figures: PairedFigures,
 }
 
 impl FactorChange<'_> {
-    fn effect(&self) -> Option<AblationEffect> {
-        let PairedRatio { value, ci95, n, .. } =
-            PairedRatio::from_pairs(&pair_by_block(self.with, self.without))?;
-        Some(AblationEffect { factor: self.factor, ratio: value, ci95, n })
-    }
-
     /// Returns the ratio of the change in one block.
     fn in_block(&self, block: u32) -> Option<f64> {
-        Some(in_block(self.with, block)? / in_block(self.without, block)?)
+        self.figures.in_block(block).map(|(with, without)| with / without)
     }
-}
-
-fn in_block(sampled: &GroupSamples, block: u32) -> Option<f64> {
-    let of_block = |sample: &&BlockSample| sample.block == block;
-    sampled.samples().iter().find(of_block).map(|sample| sample.value)
 }
 
 /// Returns the finding of a network that was also measured with single changes. Returns `None` for a metric that is
@@ -84,7 +91,12 @@ pub(crate) fn ablation_finding(
         return None;
     }
     let changes = figures.changes(figures.ablation(label)?);
-    let effects: Vec<AblationEffect> = changes.iter().filter_map(FactorChange::effect).collect();
+    let effect = |change: &FactorChange<'_>| {
+        let PairedRatio { value, ci95, n, .. } =
+            figures.ratio(&change.figures, change.label, label)?;
+        Some(AblationEffect { factor: change.factor, ratio: value, ci95, n })
+    };
+    let effects: Vec<AblationEffect> = changes.iter().filter_map(effect).collect();
     let unaccounted = unaccounted(figures, label, baseline, &changes);
     (!effects.is_empty()).then_some(Finding::Ablated { effects, unaccounted })
 }
@@ -101,32 +113,26 @@ fn unaccounted(
     if label == baseline || counted.is_empty() {
         return None;
     }
-    let (network, beside) = (figures.find(label)?, figures.find(baseline)?);
+    let gap = figures.pair(baseline, label)?;
     let of_baseline =
         figures.ablation(baseline).map(|own| figures.changes(own)).unwrap_or_default();
     let both = |change: &FactorChange<'_>| {
         of_baseline.iter().filter(move |own| own.factor == change.factor).collect::<Vec<_>>()
     };
-    let blocks = network.samples().iter().map(|sample| sample.block);
-    let (mut gaps, mut rests) = (Vec::new(), Vec::new());
-    for block in blocks {
-        let all = || {
-            let (mut network, mut beside) = (in_block(network, block)?, in_block(beside, block)?);
-            let gap = (beside, network);
-            for change in &counted {
-                network *= change.in_block(block)?;
-                for own in both(change) {
-                    beside *= own.in_block(block)?;
-                }
+    let rest = |block: u32, (mut beside, mut network): (f64, f64)| {
+        for change in &counted {
+            network *= change.in_block(block)?;
+            for own in both(change) {
+                beside *= own.in_block(block)?;
             }
-            Some((gap, (beside, network)))
-        };
-        if let Some((gap, rest)) = all() {
-            gaps.push(gap);
-            rests.push(rest);
         }
-    }
-    let (gap, rest) = (PairedRatio::from_pairs(&gaps)?, PairedRatio::from_pairs(&rests)?);
+        Some((beside, network))
+    };
+    let rests = gap.filter_map(rest);
+    let gap = gap.filter_map(|block, pair| rest(block, pair).map(|_| pair));
+    // Both ratios are the baseline's to the network, of the same blocks and analyses.
+    let (gap, rest) =
+        (figures.ratio(&gap, label, baseline)?, figures.ratio(&rests, label, baseline)?);
     Some(UnaccountedGap {
         baseline: baseline.to_owned(),
         gap: gap.value,

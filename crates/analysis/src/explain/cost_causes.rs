@@ -262,8 +262,8 @@ mod tests {
     #[test]
     fn cpu_time_is_placed() {
         let mut one = second(&[20, 20]);
-        one.agents.clients = vec![ThreadCpu { user: ms(10), system: ms(50) }; 10];
-        one.agents.servers = vec![ThreadCpu { user: ms(20), system: ms(20) }; 10];
+        one.agents.clients = vec![ThreadCpu { user: ms(10), system: ms(50), waiting: ms(0) }; 10];
+        one.agents.servers = vec![ThreadCpu { user: ms(20), system: ms(20), waiting: ms(0) }; 10];
         let seen = |core| CoreCounts { core, ksoftirqd: Some(ms(100)), ..CoreCounts::default() };
         one.meanwhile.counted.cores = vec![seen(0), seen(1)];
         one.meanwhile.counted.daemons = [("flanneld".to_owned(), ms(600))].into();

@@ -3,6 +3,7 @@
 pub(crate) mod ablation;
 pub(crate) mod cell_findings;
 pub(crate) mod core_frequency;
+pub(crate) mod core_waiting;
 pub(crate) mod cost_causes;
 pub(crate) mod counted_drops;
 pub(crate) mod drift;

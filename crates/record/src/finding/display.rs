@@ -259,6 +259,13 @@ impl fmt::Display for Finding {
                 f,
                 "this host's own congestion control is {host}; all networks were measured with {used}, which is the same on every path: --congestion system measures with {host}"
             ),
+            Self::WaitedForCores { network, baseline, explained, ratio, ci95: [low, high] } => write!(
+                f,
+                "its threads waited for a core for {:.1} % of its slices, the baseline's for {:.1} %, which explains {:.0} % of the ratio's variance within blocks; if both had waited alike, the ratio would be {ratio:.3} ({low:.3} to {high:.3})",
+                network * 100.0,
+                baseline * 100.0,
+                explained * 100.0
+            ),
             Self::PooledBlocks { blocks } => write!(
                 f,
                 "one block has too few samples beyond the percentile: each figure is that of {blocks} blocks, which are the unit of its interval"

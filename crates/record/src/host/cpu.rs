@@ -13,6 +13,10 @@ pub struct ThreadCpu {
     pub user: Nanos,
     /// Time in the kernel on behalf of the threads, ns.
     pub system: Nanos,
+    /// Time for which the threads could have run and waited for a core, ns (the run delay of /proc/thread-self/schedstat).
+    /// 0 where the kernel does not count it.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub waiting: Nanos,
 }
 
 /// CPU time of both sides' threads that carried traffic, interval by interval, as far as both recorded it.

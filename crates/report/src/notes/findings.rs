@@ -122,6 +122,7 @@ impl<'a> FindingGroup<'a> {
         let metric = match self.worst {
             Finding::WarmUpMatters { .. }
             | Finding::Drift { .. }
+            | Finding::WaitedForCores { .. }
             | Finding::PooledBlocks { .. } => {
                 format!(" {}", self.key.about)
             }
@@ -158,6 +159,7 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::WarmUpMatters { .. }
         | Finding::FewSamples { .. }
         | Finding::PooledBlocks { .. }
+        | Finding::WaitedForCores { .. }
         | Finding::Drift { .. } => metric.to_string(),
         Finding::LowHeadroom { resource, .. } => resource.clone(),
         Finding::OtherCongestionControl { asked, used } => format!("{asked} {used}"),
@@ -220,6 +222,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
         Finding::UnreadLines { lines, .. } => lines.len() as f64,
         Finding::PooledBlocks { blocks } => f64::from(*blocks),
+        Finding::WaitedForCores { explained, .. } => *explained,
         Finding::HardwareCounted { running, .. } => 1.0 - running,
         Finding::Emulated
         | Finding::Ablated { .. }

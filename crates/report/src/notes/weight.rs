@@ -74,6 +74,7 @@ impl Weight {
             | Finding::WarmUpMatters { .. }
             | Finding::FewSamples { .. }
             | Finding::PooledBlocks { .. }
+            | Finding::WaitedForCores { .. }
             | Finding::CpuPlaced { .. }
             | Finding::Watched { .. }
             | Finding::HardwareCounted { .. }
