@@ -392,5 +392,14 @@ pub enum Finding {
         metric: crate::Metric,
         /// Smallest number of samples beyond the percentile in any trial.
         beyond: u64,
+        /// Number of samples that each trial needs.
+        #[serde(default = "samples_of_one_piece")]
+        needed: u64,
     },
+}
+
+/// Returns the number of samples beyond a percentile that a trial in one piece needs, which is what earlier versions
+/// asked of all trials.
+fn samples_of_one_piece() -> u64 {
+    100
 }

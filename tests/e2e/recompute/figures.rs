@@ -8,7 +8,7 @@ use support::list;
 /// Figure of a metric over some intervals.
 pub(crate) enum TrialFigure {
     Value(f64),
-    /// Fewer than 100 round trips lie beyond the percentile.
+    /// Too few round trips lie beyond the percentile.
     TooFew,
     /// The journal has no data for the metric.
     Nothing,
@@ -104,12 +104,21 @@ pub(crate) fn figure(
         "instructions_per_packet" => {
             executed(trial, clients, from, to, "instructions", datagrams("received"))
         }
-        tail => latency(tail, clients, from, to),
+        tail => {
+            let needed = if trial["slices"].is_null() { 100.0 } else { 30.0 };
+            latency(tail, needed, clients, from, to)
+        }
     }
 }
 
-/// Returns a latency of one of three kinds: its maximum, or a percentile.
-fn latency(metric: &str, clients: &[Vec<&Value>], from: usize, to: usize) -> TrialFigure {
+/// Returns a latency of one of three kinds: its maximum, or a percentile with as many samples beyond it as are needed.
+fn latency(
+    metric: &str,
+    needed: f64,
+    clients: &[Vec<&Value>],
+    from: usize,
+    to: usize,
+) -> TrialFigure {
     let kinds = ["latency", "one_way", "connect"].into_iter();
     let mut named =
         kinds.filter_map(|kind| Some((kind, metric.strip_prefix(kind)?.strip_prefix('_')?)));
@@ -126,7 +135,7 @@ fn latency(metric: &str, clients: &[Vec<&Value>], from: usize, to: usize) -> Tri
     let percent = point.strip_prefix('p').and_then(|percent| percent.parse::<f64>().ok());
     let percent = percent.unwrap_or_else(|| panic!("the metric {metric} is new to this test"));
     let beyond = all.len() as f64 * (100.0 - percent) / 100.0;
-    if beyond + super::TOLERANCE < 100.0 {
+    if beyond + super::TOLERANCE < needed {
         return TrialFigure::TooFew;
     }
     TrialFigure::Value(all.value_at_quantile(percent / 100.0) as f64 / 1e3)

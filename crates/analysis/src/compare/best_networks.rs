@@ -72,7 +72,7 @@ mod tests {
             sampled(&[10.0, 11.0, 12.0, 10.5]),
             sampled(&[10.1, 10.8, 12.2, 10.4]),
             sampled(&[8.0, 8.9, 9.5, 8.3]),
-            GroupSamples::Withheld { beyond: 3 },
+            GroupSamples::Withheld { beyond: 3, needed: 100 },
         ];
         assert_eq!(best_networks(&networks, Metric::Throughput), [true, true, false, false]);
         assert_eq!(best_networks(&networks, Metric::LatencyP50), [false, false, true, false]);
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn alone_is_not_best() {
         assert_eq!(best_networks(&[sampled(&[1.0, 2.0])], Metric::Throughput), [false]);
-        let withheld = GroupSamples::Withheld { beyond: 3 };
+        let withheld = GroupSamples::Withheld { beyond: 3, needed: 100 };
         assert_eq!(
             best_networks(&[sampled(&[1.0, 2.0]), withheld], Metric::Throughput),
             [false, false]

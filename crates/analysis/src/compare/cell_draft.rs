@@ -184,10 +184,9 @@ pub(crate) fn uncompared_cell(
 /// Returns the reason why there is no figure. Returns `None` if there are figures.
 fn withheld_reason(metric: Metric, sampled: &GroupSamples) -> Option<WithheldReason> {
     let reason = match sampled {
-        GroupSamples::Withheld { beyond } => format!(
-            "a trial has only {beyond} {} beyond {metric}, and {} are needed; use a longer --duration",
+        GroupSamples::Withheld { beyond, needed } => format!(
+            "a trial has only {beyond} {} beyond {metric}, and {needed} are needed; use a longer --duration",
             if *beyond == 1 { "sample" } else { "samples" },
-            crate::estimate::figures::MIN_SAMPLES_BEYOND
         ),
         GroupSamples::NoInterval => {
             "no trial has a complete interval: use a longer --duration".to_owned()

@@ -8,7 +8,6 @@
 use crate::compare::analysis_history::AnalysisHistory;
 use crate::compare::cell_draft::margin;
 use crate::compare::interim::{InterimCell, InterimComparison, InterimRatio};
-use crate::estimate::figures::MIN_SAMPLES_BEYOND;
 use crate::estimate::metric_figure::MetricFigure;
 use std::collections::BTreeMap;
 use tare_record::{
@@ -133,12 +132,12 @@ impl InterimComparison {
                 let estimates = self.main_estimates(shape, workload, network);
                 let beyond = estimates.iter().filter_map(|(_, estimate)| {
                     match estimate.figures.get(&metric) {
-                        Some(MetricFigure::Withheld { beyond }) => Some(*beyond),
+                        Some(MetricFigure::Withheld { beyond, needed }) => Some((*beyond, *needed)),
                         _ => None,
                     }
                 });
-                let Some(fewest) = beyond.min() else { return true };
-                let pool = MIN_SAMPLES_BEYOND.div_ceil(fewest.max(1));
+                let Some((fewest, needed)) = beyond.min() else { return true };
+                let pool = needed.div_ceil(fewest.max(1));
                 estimates.len() as u64 / pool >= at_least
             })
         })

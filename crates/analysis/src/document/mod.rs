@@ -250,7 +250,8 @@ mod tests {
                 .unwrap();
         let p99 = cell(&document, "host", Metric::LatencyP99);
         assert!(p99.samples.is_empty() && p99.mean.is_none() && p99.withheld.is_some());
-        assert_eq!(p99.findings, [Finding::FewSamples { metric: Metric::LatencyP99, beyond: 9 }]);
+        let expected = Finding::FewSamples { metric: Metric::LatencyP99, beyond: 9, needed: 100 };
+        assert_eq!(p99.findings, [expected]);
         let p50 = cell(&document, "host", Metric::LatencyP50);
         assert_eq!((p50.n, p50.withheld.as_ref(), p50.best), (2, None, false));
     }

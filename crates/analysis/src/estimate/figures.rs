@@ -13,8 +13,12 @@ use tare_record::{
     TrafficCount, Trial,
 };
 
-/// Fewest samples beyond a percentile for which the percentile is reported.
-pub(crate) const MIN_SAMPLES_BEYOND: u64 = 100;
+/// Fewest samples beyond a percentile for which a trial in one piece reports it.
+const FEWEST_OF_ONE_PIECE: u64 = 100;
+
+/// Fewest samples beyond a percentile for which a woven block, or a pool of blocks, reports it: its figure is one of
+/// many, and what it errs is seen in their spread.
+pub(crate) const FEWEST_OF_WOVEN_BLOCK: u64 = 30;
 
 /// Computes the figures of one trial, or of a part of its traffic. The first `cut` intervals are its warm-up.
 pub(crate) fn figures(
@@ -157,6 +161,10 @@ impl FigureCalculator<'_> {
         if self.kept.is_empty() {
             return Ok(MetricFigure::Absent);
         }
+        let needed = match self.trial.slices {
+            Some(_) => FEWEST_OF_WOVEN_BLOCK,
+            None => FEWEST_OF_ONE_PIECE,
+        };
         // If none were recorded there is no such latency; if all recorded histograms are empty, there are too few
         // samples.
         let Some((kept, whole)) = self.merge_latencies(which)? else {
@@ -174,7 +182,7 @@ impl FigureCalculator<'_> {
             LatencyStatistic::Max => None,
         };
         Ok(match (beyond, read(kept), read(whole)) {
-            (Some(beyond), ..) if beyond < MIN_SAMPLES_BEYOND => MetricFigure::Withheld { beyond },
+            (Some(beyond), ..) if beyond < needed => MetricFigure::Withheld { beyond, needed },
             (_, Some(value), Some(uncut)) => MetricFigure::Value { value, uncut },
             _ => MetricFigure::Absent,
         })

@@ -10,10 +10,12 @@ pub enum MetricFigure {
         /// Figure over the whole trial, warm-up included.
         uncut: f64,
     },
-    /// A percentile with fewer than 100 samples beyond it.
+    /// A percentile with too few samples beyond it.
     Withheld {
         /// Number of samples beyond the percentile.
         beyond: u64,
+        /// Number that would be enough.
+        needed: u64,
     },
     /// The trial recorded nothing from which this metric can be computed.
     Absent,

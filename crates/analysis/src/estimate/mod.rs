@@ -105,8 +105,14 @@ mod tests {
         assert!((value(Metric::LatencyP50) - 6.0).abs() < 0.01);
         assert!((value(Metric::LatencyMax) - 10.0).abs() < 0.02);
         // 9,000 samples: 90 beyond the 99th percentile, 9 beyond the 99.9th.
-        assert_eq!(found.figures[&Metric::LatencyP99], MetricFigure::Withheld { beyond: 90 });
-        assert_eq!(found.figures[&Metric::LatencyP999], MetricFigure::Withheld { beyond: 9 });
+        assert_eq!(
+            found.figures[&Metric::LatencyP99],
+            MetricFigure::Withheld { beyond: 90, needed: 100 }
+        );
+        assert_eq!(
+            found.figures[&Metric::LatencyP999],
+            MetricFigure::Withheld { beyond: 9, needed: 100 }
+        );
     }
 
     #[test]

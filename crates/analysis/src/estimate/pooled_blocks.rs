@@ -5,7 +5,7 @@
 //! such a pool of blocks.
 
 use crate::Error;
-use crate::estimate::figures::{MIN_SAMPLES_BEYOND, samples_beyond};
+use crate::estimate::figures::{FEWEST_OF_WOVEN_BLOCK, samples_beyond};
 use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +112,7 @@ fn complete_pools<'p, 'a>(
 fn smallest_pool(groups: &[NetworkLatencies<'_>], blocks: &[u32], share: f64) -> Option<usize> {
     let is_enough = |pool: &[&BlockLatencies<'_>]| {
         let count = pool.iter().map(|block| block.histogram.count()).saturating_sum();
-        samples_beyond(count, share) >= MIN_SAMPLES_BEYOND
+        samples_beyond(count, share) >= FEWEST_OF_WOVEN_BLOCK
     };
     let suffices = |size: usize, latencies: &NetworkLatencies<'_>| {
         let pools: Vec<_> = complete_pools(latencies, blocks, size).collect();
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn blocks_are_pooled_until_a_percentile_has_its_samples_in_every_network() {
         let trials: Vec<Trial> = (0..7)
-            .flat_map(|block| [woven("host", block, 10_000), woven("bridge", block, 4_000)])
+            .flat_map(|block| [woven("host", block, 3_000), woven("bridge", block, 1_200)])
             .collect();
         let (sampled, size) = samples(&trials);
         assert_eq!(size, 3);
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_network_that_left_the_run_has_the_pools_of_its_blocks() {
         let trials: Vec<Trial> = (0..8)
-            .flat_map(|block| [woven("host", block, 10_000), woven("bridge", block, 5_000)])
+            .flat_map(|block| [woven("host", block, 3_000), woven("bridge", block, 1_500)])
             .filter(|trial| trial.label == "host" || trial.block < 5)
             .collect();
         let (sampled, size) = samples(&trials);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn what_one_block_can_say_is_said_by_each() {
         let trials: Vec<Trial> = (0..4)
-            .flat_map(|block| [woven("host", block, 10_000), woven("bridge", block, 10_000)])
+            .flat_map(|block| [woven("host", block, 3_000), woven("bridge", block, 3_000)])
             .collect();
         assert_eq!(samples(&trials).1, 1);
     }
@@ -218,14 +218,14 @@ mod tests {
     #[test]
     fn trials_in_one_piece_and_too_few_blocks_stay_withheld() {
         let few: Vec<Trial> = (0..3)
-            .flat_map(|block| [woven("host", block, 5_000), woven("bridge", block, 5_000)])
+            .flat_map(|block| [woven("host", block, 1_500), woven("bridge", block, 1_500)])
             .collect();
         let (sampled, size) = samples(&few);
-        assert_eq!((size, &sampled[0]), (1, &GroupSamples::Withheld { beyond: 50 }));
+        assert_eq!((size, &sampled[0]), (1, &GroupSamples::Withheld { beyond: 15, needed: 30 }));
         let mut pieces: Vec<Trial> = (0..8)
-            .flat_map(|block| [woven("host", block, 5_000), woven("bridge", block, 5_000)])
+            .flat_map(|block| [woven("host", block, 1_500), woven("bridge", block, 1_500)])
             .collect();
         pieces.iter_mut().for_each(|trial| trial.slices = None);
-        assert_eq!(samples(&pieces).0[1], GroupSamples::Withheld { beyond: 50 });
+        assert_eq!(samples(&pieces).0[1], GroupSamples::Withheld { beyond: 15, needed: 100 });
     }
 }

@@ -49,6 +49,8 @@ pub(crate) enum GroupSamples {
     Withheld {
         /// Fewest samples beyond the percentile in any trial.
         beyond: u64,
+        /// Number that each trial needs.
+        needed: u64,
     },
     /// No trial has a figure, because no trial has a complete interval.
     NoInterval,
@@ -109,20 +111,20 @@ pub(crate) fn collect_samples<'e>(
     figures: impl Iterator<Item = (u32, Option<MetricFigure>, &'e [f64])>,
 ) -> GroupSamples {
     let mut samples = Vec::new();
-    let mut fewest: Option<u64> = None;
+    let mut fewest: Option<(u64, u64)> = None;
     for (block, figure, rounds) in figures {
         match figure {
             Some(MetricFigure::Value { value, uncut }) => {
                 samples.push(BlockSample { block, value, uncut, rounds: rounds.to_vec() });
             }
-            Some(MetricFigure::Withheld { beyond }) => {
-                fewest = Some(fewest.unwrap_or(beyond).min(beyond));
+            Some(MetricFigure::Withheld { beyond, needed }) => {
+                fewest = Some(fewest.unwrap_or((beyond, needed)).min((beyond, needed)));
             }
             Some(MetricFigure::Absent) | None => {}
         }
     }
     match fewest {
-        Some(beyond) => GroupSamples::Withheld { beyond },
+        Some((beyond, needed)) => GroupSamples::Withheld { beyond, needed },
         None => GroupSamples::Figures(samples),
     }
 }

@@ -59,7 +59,9 @@ pub(crate) fn sample_findings(metric: Metric, sampled: &GroupSamples) -> Vec<Fin
 
 fn few_samples(metric: Metric, sampled: &GroupSamples) -> Option<Finding> {
     match *sampled {
-        GroupSamples::Withheld { beyond } => Some(Finding::FewSamples { metric, beyond }),
+        GroupSamples::Withheld { beyond, needed } => {
+            Some(Finding::FewSamples { metric, beyond, needed })
+        }
         GroupSamples::Figures(_) | GroupSamples::NoInterval => None,
     }
 }

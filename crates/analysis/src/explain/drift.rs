@@ -90,7 +90,7 @@ mod tests {
         let short = sampled((0..7).map(|block| f64::from(block) + 1.0));
         let small = sampled((0..20).map(|block| 100.0 + f64::from(block) * 0.1));
         let even = sampled([5.0; 20]);
-        let withheld = GroupSamples::Withheld { beyond: 3 };
+        let withheld = GroupSamples::Withheld { beyond: 3, needed: 100 };
         assert_eq!(drifts(&[short, small, even, withheld]), [None, None, None, None]);
     }
 

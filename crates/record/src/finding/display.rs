@@ -270,9 +270,9 @@ impl fmt::Display for Finding {
                 f,
                 "one block has too few samples beyond the percentile: each figure is that of {blocks} blocks, which are the unit of its interval"
             ),
-            Self::FewSamples { metric, beyond } => write!(
+            Self::FewSamples { metric, beyond, needed } => write!(
                 f,
-                "{metric} is withheld: a trial has only {} beyond it, and 100 are needed; use more blocks or a longer --duration",
+                "{metric} is withheld: a trial has only {} beyond it, and {needed} are needed; use more blocks or a longer --duration",
                 counted(*beyond, "sample", "samples")
             ),
         }

@@ -63,6 +63,8 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "fragmented", "packets": 7, "fragments": 14, "refused": 1, "place": "node-0",
          "mtu": {"inside": 1500, "available": 1450}},
         {"kind": "host-congestion", "host": "bbr", "used": "cubic"},
+        {"kind": "waited-for-cores", "network": 0.05, "baseline": 0.02, "explained": 0.4, "ratio": 0.9,
+         "ci95": [0.88, 0.92]},
         {"kind": "pooled-blocks", "blocks": 2},
         {"kind": "few-samples", "metric": "latency_p99", "beyond": 3},
     ]);

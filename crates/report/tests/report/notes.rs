@@ -186,7 +186,7 @@ proptest! {
             let finding = match at % 3 {
                 0 => Finding::Userspace { program: at.to_string(), cores: 0.5 },
                 1 => Finding::NotPinned { reason: at.to_string() },
-                _ => Finding::FewSamples { metric: Metric::ALL[at], beyond: 3 },
+                _ => Finding::FewSamples { metric: Metric::ALL[at], beyond: 3, needed: 100 },
             };
             document.cells[at % 7].findings.push(finding);
         }

@@ -133,7 +133,7 @@ fn withheld_percentiles_are_dashes_with_a_remedy_below() {
         let mut cell = cell(network, "tcp-rr", metric, 0.0, 0.0);
         (cell.mean, cell.ci95, cell.n) = (None, None, 0);
         cell.withheld = Some(WithheldReason { reason: format!("only {beyond} samples beyond it") });
-        cell.findings.push(Finding::FewSamples { metric, beyond });
+        cell.findings.push(Finding::FewSamples { metric, beyond, needed: 100 });
         cell
     };
     let median = |network: &str| cell(network, "tcp-rr", Metric::LatencyP50, 16.384, 0.31);
