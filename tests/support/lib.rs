@@ -52,8 +52,10 @@ pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 
 /// Checks that the text of `tare report` has the answer and the tables of the run's own text, and all its notes.
 pub fn check_shown_again(report: &str, run: &str) {
-    // A run without any interval has no such legend.
-    let above = |text: &str| text.split("\n±").next()?.split("\nnote: ").next().map(str::to_owned);
+    let is_legend = |line: &str| line.starts_with('±') || line.contains(": no interval, where");
+    let above = |text: &str| -> Vec<String> {
+        text.lines().take_while(|line| !is_legend(line)).map(str::to_owned).collect()
+    };
     assert_eq!(above(report), above(run));
     let is_pointer = |line: &&str| line.contains(" more note");
     for line in run.lines().filter(|line| !is_pointer(line)) {
