@@ -1,12 +1,12 @@
 //! neper: one program for each workload, used on both sides. It takes part if it is on the PATH.
 
-use super::{
-    FigureSource, MissingSupport, PeerTool, RunTarget, ServerSocket, ToolCommands, number_after,
-    words,
-};
+use super::{FigureSource, MissingSupport, PeerTool, RunTarget, ServerSocket, ToolCommands, words};
 use crate::traffic::{ToolReading, Traffic, TrafficKind};
 
 pub(crate) struct Neper;
+
+/// Unit of bulk that neper states unless asked for another.
+const UNIT: &str = "Mbit/s";
 
 impl PeerTool for Neper {
     fn name(&self) -> &'static str {
@@ -31,8 +31,9 @@ impl PeerTool for Neper {
             TrafficKind::UdpRr => {
                 ("udp_rr", format!("-Q {size} -R {size}"), FigureSource::ClientAlone)
             }
+            // Without --time-wait its client closes by RST, which costs less than FIN.
             TrafficKind::TcpCrr => {
-                ("tcp_crr", format!("-Q {size} -R {size}"), FigureSource::ClientAlone)
+                ("tcp_crr", format!("-Q {size} -R {size} --time-wait"), FigureSource::ClientAlone)
             }
         };
         let RunTarget { address, port, seconds, .. } = ends;
@@ -49,31 +50,60 @@ impl PeerTool for Neper {
         })
     }
 
+    /// Reads the throughput of this side. Round trips are transactions per second; bulk has a unit, in a line of its
+    /// own, and is stated by the side that reads. (`local_throughput` and `remote_throughput` are the same figure and
+    /// that of the other side, in bits per second.)
     fn read(&self, traffic: &Traffic, output: &str) -> Option<ToolReading> {
-        let value = |key: &str| {
-            let line = output.lines().rev().find(|line| line.starts_with(key))?;
-            number_after(line, key)
-        };
+        let last = |key: &str| output.lines().rev().find_map(|line| line.trim().strip_prefix(key));
+        let throughput: f64 = last("throughput=")?.parse().ok()?;
+        if !throughput.is_finite() {
+            return None;
+        }
+        let bulk = matches!(traffic.kind, TrafficKind::TcpStream | TrafficKind::UdpStream);
+        if bulk && last("throughput_units=") != Some(UNIT) {
+            return None;
+        }
         Some(ToolReading::lossless(match traffic.kind {
-            TrafficKind::TcpStream => value("throughput_Mbps=")? / 1e3,
-            TrafficKind::UdpStream => traffic.datagrams(value("throughput_Mbps=")? * 1e6),
-            _ => value("throughput=")?,
+            TrafficKind::TcpStream => throughput / 1e3,
+            TrafficKind::UdpStream => traffic.datagrams(throughput * 1e6),
+            _ => throughput,
         }))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::ends;
     use super::*;
 
-    /// Lines of the output in neper's manual (README.md, version 1.1.0).
+    /// Lines of neper's own documentation: of the example in README.md, and of a `tcp_stream` that receives in
+    /// README_tcpdevmem.md.
+    const TRANSACTIONS: &str = "num_transactions=329605\nstart_index=0\nend_index=9\nnum_samples=10\n\
+        throughput=33009.84\ncorrelation_coefficient=1.00\ntime_end=1306183.666374314\n";
+    const BULK: &str = "throughput_opt=Mb\nnum_samples=155\ntime_end=613529.729042674\n\
+        correlation_coefficient=1.00\nthroughput=193669.32\nthroughput_units=Mbit/s\n\
+        local_throughput=193669323769\nremote_throughput=0\n";
+
     #[test]
     fn its_output_is_read() {
-        let output = "num_transactions=329605\nnum_samples=10\nthroughput=33009.84\n";
-        let reading = Neper.read(&Traffic::plain(TrafficKind::TcpRr, 1), output).unwrap();
+        let reading = Neper.read(&Traffic::plain(TrafficKind::TcpRr, 1), TRANSACTIONS).unwrap();
         assert_eq!(reading.rate, 33_009.84);
-        let output = "num_samples=9\nthroughput_Mbps=32900.50\nthroughput_units=Mbit/s\nthroughput=32900.50\n";
-        let reading = Neper.read(&Traffic::plain(TrafficKind::TcpStream, 1), output).unwrap();
-        assert!((reading.rate - 32.900_5).abs() < 1e-9);
+        let reading = Neper.read(&Traffic::plain(TrafficKind::TcpStream, 1), BULK).unwrap();
+        assert!((reading.rate - 193.669_32).abs() < 1e-9);
+        let reading = Neper.read(&Traffic::plain(TrafficKind::UdpStream, 1_000), BULK).unwrap();
+        assert!((reading.rate - 24_208_665.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn bulk_in_another_unit_or_of_the_side_that_sends_is_no_figure() {
+        let bulk = Traffic::plain(TrafficKind::TcpStream, 1);
+        assert_eq!(Neper.read(&bulk, &BULK.replace("Mbit/s", "MB/s")), None);
+        assert_eq!(Neper.read(&bulk, "local_throughput=0\nremote_throughput=193669323769\n"), None);
+    }
+
+    #[test]
+    fn connections_are_closed_as_those_of_other_tools() {
+        let plan = Neper.plan(&Traffic::plain(TrafficKind::TcpCrr, 1), &ends()).unwrap();
+        assert!(plan.client.contains(&"--time-wait".to_owned()));
     }
 }
