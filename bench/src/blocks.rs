@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tare_sandbox::Sandbox;
 
@@ -65,6 +66,8 @@ pub(crate) struct RowResult {
 pub(crate) struct BenchResults {
     pub(crate) outcomes: Vec<RowResult>,
     pub(crate) endpoints: Option<EndpointTimes>,
+    /// TCP congestion controls of the namespaces in which the tools ran: usually one.
+    pub(crate) congestion: BTreeSet<String>,
 }
 
 /// Runs all requested rows.
@@ -81,6 +84,7 @@ pub(crate) fn run(
         .iter()
         .flat_map(|network| rows().map(|row| outcome(row, network, there)))
         .collect();
+    let mut congestion = BTreeSet::new();
     let mut chance = ChaCha8Rng::seed_from_u64(settings.seed);
     for block in 0..settings.blocks {
         for network in &settings.networks {
@@ -91,6 +95,7 @@ pub(crate) fn run(
             }
             eprintln!("block {} of {}, {network}", block + 1, settings.blocks);
             let mut stage = BenchNetwork::raise(sandbox, network, &settings.tare)?;
+            congestion.insert(stage.congestion().to_owned());
             playing.shuffle(&mut chance);
             for outcome in playing {
                 run_row(outcome, &mut stage, settings.seconds, there, &mut chance);
@@ -105,7 +110,7 @@ pub(crate) fn run(
             Err(error) => eprintln!("  endpoints: {error:#}"),
         }
     }
-    Ok(BenchResults { outcomes, endpoints })
+    Ok(BenchResults { outcomes, endpoints, congestion })
 }
 
 /// Fails if a requested name is not the beginning of a row's name.
@@ -122,7 +127,7 @@ fn check_names(settings: &BenchSettings, all: &[&str]) -> anyhow::Result<()> {
 /// Lists a row's contenders, without results yet.
 fn outcome(row: &'static ComparisonRow, network: &str, there: &[u32]) -> RowResult {
     let (peers, mut absent) = peers(row);
-    if let Err(error) = tare_run::parameters(row, &[]) {
+    if let Err(error) = tare_run::parameters(row, &[], None) {
         absent.insert(0, format!("tare: {error}"));
     } else if row.traffic.place.cores(there).is_none() {
         absent.insert(0, "needs two cores".to_owned());

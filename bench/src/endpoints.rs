@@ -6,7 +6,7 @@
 //! proves that packets pass from each endpoint to a server. Removal is complete when the kernel has finished it: the
 //! kernel removes namespaces in the background (net/core/net_namespace.c, `cleanup_net`).
 
-use crate::network::with_remedy;
+use crate::container_programs::with_remedy;
 use anyhow::{Context as _, bail};
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;

@@ -14,6 +14,8 @@
 
 mod blocks;
 mod checks;
+mod congestion;
+mod container_programs;
 mod endpoints;
 mod network;
 mod peers;

@@ -1,10 +1,11 @@
 //! Network of the lab with two containers, and tools that run in them.
 
+use crate::congestion;
+use crate::container_programs::{output_of, read_output, start, with_remedy};
 use crate::peers::{FigureSource, PORTS, ServerSocket, ToolCommands};
 use crate::traffic::RowCores;
 use anyhow::{Context as _, anyhow, bail};
 use std::fs;
-use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +30,7 @@ const AFTERWARDS: u32 = 15;
 /// Running network with a client and a server.
 pub(crate) struct BenchNetwork {
     topology: Topology,
+    congestion: String,
     next_port: u16,
 }
 
@@ -44,12 +46,18 @@ impl BenchNetwork {
         let network: &dyn Network = networks.find(&spelled)?;
         let site = NetworkParameters::from_spec(&spelled, vec![FIRST_PORT]);
         let mut topology = network.set_up(&Shape::default(), &site).map_err(with_remedy)?;
+        let congestion = congestion::set(topology.servers.iter().chain(&topology.clients))?;
         let ship = |inner| {
             Box::new(ShippedContainer { inner, tare: tare.to_path_buf() }) as Box<dyn Container>
         };
         topology.servers = std::mem::take(&mut topology.servers).into_iter().map(ship).collect();
         topology.clients = std::mem::take(&mut topology.clients).into_iter().map(ship).collect();
-        Ok(Self { topology, next_port: FIRST_PORT })
+        Ok(Self { topology, congestion, next_port: FIRST_PORT })
+    }
+
+    /// Returns the TCP congestion control of all containers.
+    pub(crate) fn congestion(&self) -> &str {
+        &self.congestion
     }
 
     /// Returns the address of the server.
@@ -90,7 +98,7 @@ impl BenchNetwork {
         let mut client =
             start(self.topology.clients[0].as_ref(), &plan.client, &cores.client, limit)?;
         let said = read_output(client.as_mut())?;
-        client.wait().map_err(self::with_remedy)?;
+        client.wait().map_err(with_remedy)?;
         let said = match plan.says {
             FigureSource::Client => {
                 serving.kill();
@@ -99,7 +107,7 @@ impl BenchNetwork {
             FigureSource::ClientAlone => said,
             FigureSource::Server => read_output(serving.as_mut())?,
         };
-        serving.wait().map_err(self::with_remedy)?;
+        serving.wait().map_err(with_remedy)?;
         let cpu = children_cpu()? - before;
         Ok((said, (plan.says != FigureSource::Client).then_some(cpu)))
     }
@@ -126,52 +134,15 @@ impl Container for ShippedContainer {
     }
 }
 
-/// Starts a tool on these cores. It is killed after the limit, s. Its standard error is part of its output.
-fn start(
-    container: &dyn Container,
-    words: &[String],
-    cores: &[u32],
-    limit: u32,
-) -> anyhow::Result<Box<dyn Process>> {
-    let list = cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    let limit = limit.to_string();
-    // Without --foreground, `timeout` would lead a process group of its own, which the container could not end.
-    let before =
-        ["-c", "exec \"$@\" 2>&1", "sh", "timeout", "--foreground", "--kill-after=1", &limit];
-    let pinned = ["taskset", "-c", &list];
-    let arguments = before.iter().chain(&pinned).map(|word| (*word).to_owned());
-    let command = Command {
-        program: Some("sh".into()),
-        arguments: arguments.chain(words.iter().cloned()).collect(),
-        ..Command::default()
-    };
-    container.spawn(&command).map_err(with_remedy)
-}
-
-/// Reads the whole output of a program.
-fn read_output(process: &mut dyn Process) -> anyhow::Result<String> {
-    let mut output = process.take_output().context("a program without output")?;
-    let mut bytes = Vec::new();
-    output.read_to_end(&mut bytes).context("read what a program prints")?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// Waits until a program listens on a port in a container.
 fn wait_for(container: &dyn Container, listens: ServerSocket, port: u16) -> anyhow::Result<()> {
     let (files, state) = match listens {
         ServerSocket::Tcp => (["/proc/net/tcp", "/proc/net/tcp6"], "0A"),
         ServerSocket::Udp => (["/proc/net/udp", "/proc/net/udp6"], "07"),
     };
-    let command = Command {
-        program: Some("cat".into()),
-        arguments: files.iter().map(|file| (*file).to_owned()).collect(),
-        ..Command::default()
-    };
     let patience = Instant::now() + SET_UP;
     while Instant::now() < patience {
-        let mut cat = container.spawn(&command).map_err(with_remedy)?;
-        let table = read_output(cat.as_mut())?;
-        cat.wait().map_err(with_remedy)?;
+        let table = output_of(container, "cat", &files)?;
         if is_bound(&table, port, state) {
             return Ok(());
         }
@@ -199,11 +170,6 @@ fn children_cpu() -> anyhow::Result<f64> {
     let (user, system) = ticks(13).zip(ticks(14)).ok_or_else(|| anyhow!("read /proc/self/stat"))?;
     // USER_HZ is 100 on every architecture that tare supports.
     Ok((user + system) as f64 / 100.0)
-}
-
-/// Converts an error of a network, with its remedy.
-pub(crate) fn with_remedy(error: Error) -> anyhow::Error {
-    anyhow!("{error} {}", error.remedy)
 }
 
 /// Returns the largest socket buffer that an ordinary user may request, up to the size that tare requests, bytes.

@@ -28,7 +28,7 @@ impl MachineFacts {
         let right = if read.root { "as root" } else { "as an ordinary user" };
         let mut lines = vec![
             format!("{} cores, {cpu}{kind}", read.cores.len()),
-            format!("kernel {}, TCP congestion control {congestion}", read.kernel),
+            format!("kernel {}, the host's TCP congestion control {congestion}", read.kernel),
             format!("{right}; peers may ask for socket buffers of {} KiB", socket_buffer() >> 10),
         ];
         if let Some([one, ..]) = read.load {
@@ -86,6 +86,8 @@ pub(crate) fn markdown(
     for line in &machine.lines {
         let _ = writeln!(text, "- {line}");
     }
+    let controls: Vec<&str> = results.congestion.iter().map(String::as_str).collect();
+    let _ = writeln!(text, "- TCP congestion control of all tools: {}", controls.join(", "));
     text.push_str("\n## Ratios\n\n");
     text.push_str("| row | traffic | network | against | ratio [95 %] | to reach | result |\n");
     text.push_str("|---|---|---|---|---|---|---|\n");

@@ -12,13 +12,14 @@ use tare_traffic::{TrialJob, TrialOutcome, WorkloadRegistry};
 /// Interval between samples.
 const INTERVAL: Nanos = Nanos(100_000_000);
 
-/// Returns all parameters of a row, with those of one try.
+/// Returns all parameters of a row, with those of one try, and with this congestion control if the workload has one.
 ///
 /// # Errors
 /// Fails if this build does not have the workload, or the workload does not have a parameter.
 pub(crate) fn parameters(
     row: &ComparisonRow,
     values: ParameterValues,
+    congestion: Option<&str>,
 ) -> anyhow::Result<Parameters> {
     let registry = registry();
     let workload = registry.find(row.workload)?;
@@ -26,9 +27,11 @@ pub(crate) fn parameters(
     let size = Value::from(row.traffic.size);
     let sizes = ["size", "request", "response"].into_iter().filter(|name| has(name));
     let threads = Some("threads").filter(|name| has(name));
+    let congestion = congestion.filter(|_| has("congestion"));
     let asked: Parameters = sizes
         .map(|name| (name.to_owned(), size.clone()))
         .chain(threads.map(|name| (name.to_owned(), row.traffic.threads.into())))
+        .chain(congestion.map(|control| ("congestion".to_owned(), control.into())))
         .chain(
             row.parameters
                 .iter()
@@ -56,7 +59,7 @@ pub(crate) fn run(
     let cpus = Placement::List { clients: cores.client.clone(), servers: cores.server.clone() };
     let job = TrialJob {
         workload: row.workload.to_owned(),
-        parameters: parameters(row, values)?,
+        parameters: parameters(row, values, Some(stage.congestion()))?,
         shape: Shape { flows, cpus, ..Shape::default() },
         ports: vec![port],
         duration: Nanos(u64::from(seconds) * 1_000_000_000),
@@ -108,7 +111,10 @@ mod tests {
         for row in ROWS {
             assert!(!row.tries.is_empty(), "{}", row.name);
             for values in row.tries {
-                let parameters = parameters(row, values).unwrap();
+                let parameters = parameters(row, values, Some("reno")).unwrap();
+                let over_tcp = row.workload.starts_with("tcp");
+                let control = parameters.get("congestion").and_then(Value::as_str);
+                assert_eq!(control, over_tcp.then_some("reno"), "{}", row.name);
                 for (name, _) in *values {
                     assert!(parameters.contains_key(*name), "{}: {name}", row.name);
                 }
