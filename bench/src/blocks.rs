@@ -1,12 +1,18 @@
-//! Blocks of the benchmark: each block runs every contender of each row once, in random order, over every network.
+//! Blocks of the benchmark: each block sets up every network anew and runs the rows that are not finished over it.
+//!
+//! Within a block, a row's contenders run in rounds. A round runs each of them once, in a new random order: peers cannot
+//! be interleaved more finely than by runs of a second.
 
+use crate::contenders::{Contender, RowResult};
 use crate::endpoints::{self, EndpointTimes};
 use crate::network::{BenchNetwork, socket_buffer};
-use crate::peers::{MissingSupport, PEERS, PeerTool, RunTarget, installed};
-use crate::rows::{ComparisonRow, ParameterValues, ROWS};
+use crate::peers::{PeerTool, RunTarget};
+use crate::race::{self, RaceRules};
+use crate::round_scores::half_width;
+use crate::rows::ROWS;
 use crate::settings::BenchSettings;
 use crate::tare_run;
-use crate::traffic::{RowCores, RunResult, Traffic, TrafficKind};
+use crate::traffic::{RowCores, RunResult, Traffic};
 use anyhow::{Context as _, bail};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
@@ -14,53 +20,6 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tare_sandbox::Sandbox;
-
-/// Contender of a row.
-pub(crate) enum Contender {
-    /// tare, with these parameters in addition to the row's.
-    Tare(ParameterValues),
-    /// Peer, with the row's traffic and its own write size.
-    Peer(&'static dyn PeerTool, Traffic),
-}
-
-/// Contender with the results of its runs.
-pub(crate) struct ContenderRuns {
-    pub(crate) who: Contender,
-    /// Result of each block; `None` if the run failed.
-    pub(crate) runs: Vec<Option<RunResult>>,
-    /// Reason of the last failure.
-    pub(crate) failure: Option<String>,
-}
-
-impl ContenderRuns {
-    fn new(who: Contender) -> Self {
-        Self { who, runs: Vec::new(), failure: None }
-    }
-
-    /// Returns the name of the contender for people, with the write size if several are tried.
-    pub(crate) fn name(&self) -> String {
-        match &self.who {
-            Contender::Tare(values) => {
-                let told = values.iter().map(|(name, value)| format!(" {name}={value}"));
-                std::iter::once("tare".to_owned()).chain(told).collect()
-            }
-            Contender::Peer(peer, traffic) if traffic.kind == TrafficKind::TcpStream => {
-                format!("{} {}K", peer.name(), traffic.size >> 10)
-            }
-            Contender::Peer(peer, _) => peer.name().to_owned(),
-        }
-    }
-}
-
-/// Results of a row over one network.
-pub(crate) struct RowResult {
-    pub(crate) row: &'static ComparisonRow,
-    pub(crate) network: String,
-    /// Contenders, tare first. Empty if nothing was run.
-    pub(crate) tallies: Vec<ContenderRuns>,
-    /// Tools that could not take part, with the reasons.
-    pub(crate) absent: Vec<String>,
-}
 
 /// Results of the whole benchmark.
 pub(crate) struct BenchResults {
@@ -70,47 +29,42 @@ pub(crate) struct BenchResults {
     pub(crate) congestion: BTreeSet<String>,
 }
 
-/// Runs all requested rows.
+/// Runs all requested rows. `after_block` sees the results so far after each block.
 pub(crate) fn run(
     settings: &BenchSettings,
     sandbox: &Arc<Sandbox>,
     there: &[u32],
+    after_block: &dyn Fn(&BenchResults),
 ) -> anyhow::Result<BenchResults> {
     let all: Vec<&str> = ROWS.iter().map(|row| row.name).chain([endpoints::NAME]).collect();
     check_names(settings, &all)?;
     let rows = || ROWS.iter().filter(|row| settings.wants(row.name, &all));
-    let mut outcomes: Vec<RowResult> = settings
+    let outcomes = settings
         .networks
         .iter()
-        .flat_map(|network| rows().map(|row| outcome(row, network, there)))
+        .flat_map(|network| rows().map(|row| RowResult::new(row, network, there)))
         .collect();
-    let mut congestion = BTreeSet::new();
+    let mut results = BenchResults { outcomes, endpoints: None, congestion: BTreeSet::new() };
+    let rules = settings.rules();
     let mut chance = ChaCha8Rng::seed_from_u64(settings.seed);
     for block in 0..settings.blocks {
-        for network in &settings.networks {
-            let of_network = outcomes.iter_mut().filter(|one| one.network == *network);
-            let mut playing: Vec<_> = of_network.filter(|one| !one.tallies.is_empty()).collect();
-            if playing.is_empty() {
-                continue;
-            }
-            eprintln!("block {} of {}, {network}", block + 1, settings.blocks);
-            let mut stage = BenchNetwork::raise(sandbox, network, &settings.tare)?;
-            congestion.insert(stage.congestion().to_owned());
-            playing.shuffle(&mut chance);
-            for outcome in playing {
-                run_row(outcome, &mut stage, settings.seconds, there, &mut chance);
-            }
+        if results.outcomes.iter().all(|one| race::is_finished(one, &rules)) {
+            break;
         }
+        for network in &settings.networks {
+            eprintln!("block {} of at most {}, {network}", block + 1, settings.blocks);
+            run_block(&mut results, settings, sandbox, network, there, &mut chance)?;
+        }
+        after_block(&results);
     }
-    let mut endpoints = None;
     if settings.wants(endpoints::NAME, &all) {
-        match endpoints::run(sandbox, settings.blocks, &mut chance) {
-            Ok(measured) => endpoints = Some(measured),
+        match endpoints::run(sandbox, settings.blocks, rules.precision, &mut chance) {
+            Ok(measured) => results.endpoints = Some(measured),
             // A failure of this row must not discard the results of the others.
             Err(error) => eprintln!("  endpoints: {error:#}"),
         }
     }
-    Ok(BenchResults { outcomes, endpoints, congestion })
+    Ok(results)
 }
 
 /// Fails if a requested name is not the beginning of a row's name.
@@ -124,75 +78,77 @@ fn check_names(settings: &BenchSettings, all: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-/// Lists a row's contenders, without results yet.
-fn outcome(row: &'static ComparisonRow, network: &str, there: &[u32]) -> RowResult {
-    let (peers, mut absent) = peers(row);
-    if let Err(error) = tare_run::parameters(row, &[], None) {
-        absent.insert(0, format!("tare: {error}"));
-    } else if row.traffic.place.cores(there).is_none() {
-        absent.insert(0, "needs two cores".to_owned());
-    } else if !peers.is_empty() {
-        let ours = row.tries.iter().map(|values| Contender::Tare(values));
-        let tallies = ours.chain(peers).map(ContenderRuns::new).collect();
-        return RowResult { row, network: network.to_owned(), tallies, absent };
+/// Runs a block of every row of a network that is not finished, in random order.
+fn run_block(
+    results: &mut BenchResults,
+    settings: &BenchSettings,
+    sandbox: &Arc<Sandbox>,
+    network: &str,
+    there: &[u32],
+    chance: &mut ChaCha8Rng,
+) -> anyhow::Result<()> {
+    let rules = settings.rules();
+    let of_network = results.outcomes.iter_mut().filter(|one| one.network == network);
+    let mut playing: Vec<_> = of_network.filter(|one| !race::is_finished(one, &rules)).collect();
+    if playing.is_empty() {
+        return Ok(());
     }
-    RowResult { row, network: network.to_owned(), tallies: Vec::new(), absent }
+    let mut stage = BenchNetwork::raise(sandbox, network, &settings.tare)?;
+    results.congestion.insert(stage.congestion().to_owned());
+    playing.shuffle(chance);
+    for outcome in playing {
+        run_row(outcome, &mut stage, settings.seconds, &rules, there, chance);
+        race::eliminate(outcome, &rules);
+        tell_progress(outcome, &rules);
+    }
+    Ok(())
 }
 
-/// Lists the peers that support such traffic and are installed, and those that lack support or are missing.
-fn peers(row: &ComparisonRow) -> (Vec<Contender>, Vec<String>) {
-    let (mut here, mut absent) = (Vec::new(), Vec::new());
-    // The address and the duration do not affect the support of a tool.
-    let ends = RunTarget { address: [127, 0, 0, 1].into(), port: 0, seconds: 1, buffer: 0 };
-    for &peer in PEERS {
-        match peer.plan(&row.traffic, &ends) {
-            Err(MissingSupport::Mode) => {}
-            Err(MissingSupport::Needs(what)) => absent.push(format!("needs {what}")),
-            Ok(_) if installed(peer).is_none() => {
-                absent.push(format!("{} is not installed", peer.name()));
-            }
-            Ok(_) => here.extend(versions(peer, row)),
-        }
-    }
-    (here, absent)
-}
-
-/// Lists a peer with every write size that it is tried with.
-fn versions(peer: &'static dyn PeerTool, row: &ComparisonRow) -> Vec<Contender> {
-    match row.writes {
-        [] => vec![Contender::Peer(peer, row.traffic)],
-        sizes => sizes
-            .iter()
-            .map(|&size| Contender::Peer(peer, Traffic { size, ..row.traffic }))
-            .collect(),
-    }
-}
-
-/// Runs every contender of a row once.
+/// Runs a block of a row: every contender that takes part runs once in each round.
 fn run_row(
     outcome: &mut RowResult,
     stage: &mut BenchNetwork,
     seconds: u32,
+    rules: &RaceRules,
     there: &[u32],
     chance: &mut ChaCha8Rng,
 ) {
     let Some(cores) = outcome.row.traffic.place.cores(there) else {
         return;
     };
-    let mut order: Vec<usize> = (0..outcome.tallies.len()).collect();
-    order.shuffle(chance);
-    for at in order {
-        let tally = &mut outcome.tallies[at];
-        let run = match &tally.who {
-            Contender::Tare(values) => tare_run::run(stage, outcome.row, values, &cores, seconds),
-            Contender::Peer(peer, traffic) => peer_run(stage, *peer, traffic, &cores, seconds),
-        };
-        let run = run.and_then(require_traffic);
-        if let Err(error) = run.as_ref().map_err(|error| format!("{error:#}")) {
-            eprintln!("  {} {}: {error}", outcome.row.name, tally.name());
-            tally.failure = Some(error);
+    let rounds = race::rounds(outcome, rules);
+    let mut order = outcome.participants();
+    for tally in &mut outcome.tallies {
+        tally.blocks.push(Vec::new());
+    }
+    for _ in 0..rounds {
+        order.shuffle(chance);
+        for &at in &order {
+            let run = run_contender(&outcome.tallies[at].who, outcome, stage, &cores, seconds);
+            let tally = &mut outcome.tallies[at];
+            let run = run.and_then(require_traffic);
+            if let Err(error) = run.as_ref().map_err(|error| format!("{error:#}")) {
+                eprintln!("  {} {}: {error}", outcome.row.name, tally.name());
+                tally.failure = Some(error);
+            }
+            if let Some(block) = tally.blocks.last_mut() {
+                block.push(run.ok());
+            }
         }
-        tally.runs.push(run.ok());
+    }
+}
+
+/// Runs a contender once.
+fn run_contender(
+    who: &Contender,
+    outcome: &RowResult,
+    stage: &mut BenchNetwork,
+    cores: &RowCores,
+    seconds: u32,
+) -> anyhow::Result<RunResult> {
+    match who {
+        Contender::Tare(values) => tare_run::run(stage, outcome.row, values, cores, seconds),
+        Contender::Peer(peer, traffic) => peer_run(stage, *peer, traffic, cores, seconds),
     }
 }
 
@@ -224,4 +180,23 @@ fn require_traffic(run: RunResult) -> anyhow::Result<RunResult> {
 fn last_line(text: &str) -> String {
     let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
     line.chars().take(200).collect()
+}
+
+/// Prints how far a row is: the contenders that take part, and the half widths of its intervals.
+fn tell_progress(outcome: &RowResult, rules: &RaceRules) {
+    let widths: Vec<String> = outcome
+        .row
+        .checks
+        .iter()
+        .filter_map(|&check| race::compare(outcome, check, rules))
+        .map(|compared| format!(", ± {:.1} %", 100.0 * half_width(&compared.ratio)))
+        .collect();
+    let end = if race::is_finished(outcome, rules) { ", finished" } else { "" };
+    eprintln!(
+        "  {}: {} of {} contenders{}{end}",
+        outcome.row.name,
+        outcome.participants().len(),
+        outcome.tallies.len(),
+        widths.concat()
+    );
 }

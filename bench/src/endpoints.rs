@@ -7,6 +7,7 @@
 //! kernel removes namespaces in the background (net/core/net_namespace.c, `cleanup_net`).
 
 use crate::container_programs::with_remedy;
+use crate::round_scores::is_precise;
 use anyhow::{Context as _, bail};
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
@@ -75,15 +76,19 @@ impl EndpointTimes {
     }
 }
 
-/// Runs both in every block, in random order.
+/// Runs both in every block, in random order, until the ratio is precise or the blocks are used up.
 pub(crate) fn run(
     sandbox: &Arc<Sandbox>,
     blocks: u32,
+    precision: f64,
     chance: &mut ChaCha8Rng,
 ) -> anyhow::Result<EndpointTimes> {
-    let (mut pairs, mut removals) = (Vec::new(), Vec::new());
+    let mut measured = EndpointTimes { pairs: Vec::new(), removals: Vec::new() };
     for block in 0..blocks {
-        eprintln!("block {} of {blocks}, {ENDPOINTS} endpoints", block + 1);
+        if measured.ratio().is_some_and(|ratio| is_precise(&ratio, precision)) {
+            break;
+        }
+        eprintln!("block {} of at most {blocks}, {ENDPOINTS} endpoints", block + 1);
         let mut order = [true, false];
         order.shuffle(chance);
         let mut times = (0.0, 0.0);
@@ -91,15 +96,15 @@ pub(crate) fn run(
             if ours {
                 let (up, down) = by_tare(sandbox)?;
                 times.0 = up;
-                removals.push(down);
+                measured.removals.push(down);
             } else {
                 times.1 = by_ip(sandbox)?;
             }
             std::thread::sleep(SETTLE);
         }
-        pairs.push(times);
+        measured.pairs.push(times);
     }
-    Ok(EndpointTimes { pairs, removals })
+    Ok(measured)
 }
 
 /// Counts the machine's IPv4 neighbours: the lab's containers have permanent entries for their servers. The kernel

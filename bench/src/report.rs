@@ -1,10 +1,13 @@
 //! Markdown report: for every row the ratio with its confidence interval, and the figures of every tool.
 
-use crate::blocks::{BenchResults, ContenderRuns, RowResult};
-use crate::checks::{RatioOutcome, figures, judge};
+use crate::blocks::BenchResults;
+use crate::checks::{RatioOutcome, judge};
+use crate::contenders::{ContenderRuns, RowResult};
 use crate::endpoints::{self, EndpointTimes};
 use crate::network::socket_buffer;
 use crate::peers::{PEERS, PeerTool, installed};
+use crate::race::{RaceRules, compare};
+use crate::round_scores::half_width;
 use crate::rows::{ComparedFigure, RatioBound, RatioCheck};
 use crate::settings::BenchSettings;
 use crate::traffic::TrafficKind;
@@ -75,42 +78,93 @@ pub(crate) fn markdown(
     machine: &MachineFacts,
     results: &BenchResults,
 ) -> String {
+    let rules = settings.rules();
     let mut text = String::from("# tare beside its peers\n\n");
-    let _ = writeln!(
-        text,
-        "Made by `make bench`: {} blocks, each tool {} s, order by seed {}, everything in one interleaved run. Ratios\n\
-         are the figure of tare's best try over the best peer's, paired within blocks, with their 95 % intervals. `within noise` says\n\
-         that the interval holds the bound. Each row's tools all run on the same cores.\n",
-        settings.blocks, settings.seconds, settings.seed
-    );
+    introduction(&mut text, settings, &rules);
     for line in &machine.lines {
         let _ = writeln!(text, "- {line}");
     }
     let controls: Vec<&str> = results.congestion.iter().map(String::as_str).collect();
     let _ = writeln!(text, "- TCP congestion control of all tools: {}", controls.join(", "));
     text.push_str("\n## Ratios\n\n");
-    text.push_str("| row | traffic | network | against | ratio [95 %] | to reach | result |\n");
-    text.push_str("|---|---|---|---|---|---|---|\n");
+    text.push_str(
+        "| row | traffic | network | against | ratio [95 %] | ± | n | to reach | result |\n",
+    );
+    text.push_str("|---|---|---|---|---|---|---|---|---|\n");
     for outcome in &results.outcomes {
         for &check in outcome.row.checks {
-            ratio_line(&mut text, outcome, check, f64::from(settings.seconds));
+            ratio_line(&mut text, outcome, check, &rules);
         }
     }
     if let Some(endpoints) = &results.endpoints {
         endpoints_line(&mut text, endpoints);
     }
-    text.push_str("\n## Figures\n\nMedians over blocks, the least and the most.\n\n");
-    text.push_str("| row | network | tool | figure | unit | lost | CPU s/GB | blocks |\n");
-    text.push_str("|---|---|---|---|---|---|---|---|\n");
+    let _ = writeln!(text, "\n{}", widths(results, settings));
+    text.push_str(
+        "\n## Figures\n\nMedians over all runs, the least and the most. A contender that was clearly behind the best of its side \
+         left after the block that is named.\n\n",
+    );
+    text.push_str("| row | network | tool | figure | unit | lost | CPU s/GB | runs | left |\n");
+    text.push_str("|---|---|---|---|---|---|---|---|---|\n");
     for outcome in &results.outcomes {
         for tally in &outcome.tallies {
-            figure_line(&mut text, outcome, tally, f64::from(settings.seconds));
+            figure_line(&mut text, outcome, tally, &rules);
         }
     }
     text
 }
 
-fn ratio_line(text: &mut String, outcome: &RowResult, check: RatioCheck, seconds: f64) {
+/// Writes how the results were made.
+fn introduction(text: &mut String, settings: &BenchSettings, rules: &RaceRules) {
+    let _ = writeln!(
+        text,
+        "Made by `make bench`: at most {} blocks, each run of a tool {} s, order by seed {}. The first {} blocks ran \
+         every\ncontender once and chose tare's try and the peer of each row. Ratios are the figure of the one over that of \
+         the other, from\nthe n later blocks alone, in rounds, with their 95 % intervals. A row ended once its intervals were ± \
+         {} % or narrower (±: how\nfar the interval reaches above the ratio). `within noise` says that the interval holds \
+         the bound. Each row's tools all run on\nthe same cores.\n",
+        settings.blocks,
+        settings.seconds,
+        settings.seed,
+        rules.selection_blocks,
+        settings.precision
+    );
+}
+
+/// Lists the ratios whose intervals are wider than requested.
+fn widths(results: &BenchResults, settings: &BenchSettings) -> String {
+    let rules = settings.rules();
+    let (mut wide, mut narrow) = (Vec::new(), 0);
+    for outcome in &results.outcomes {
+        for &check in outcome.row.checks {
+            let Some(compared) = compare(outcome, check, &rules) else {
+                continue;
+            };
+            let half = half_width(&compared.ratio);
+            if half <= rules.precision {
+                narrow += 1;
+            } else {
+                let (row, network) = (outcome.row.name, &outcome.network);
+                let against = compared.peer.name();
+                wide.push(format!(
+                    "{row} over {network} against {against} (± {:.1} %)",
+                    100.0 * half
+                ));
+            }
+        }
+    }
+    let wanted = settings.precision;
+    match wide.as_slice() {
+        [] => format!("All {narrow} ratios of tools are ± {wanted} % or narrower."),
+        _ => format!(
+            "{narrow} of {} ratios of tools are ± {wanted} % or narrower. Wider after the last block: {}.",
+            narrow + wide.len(),
+            wide.join(", ")
+        ),
+    }
+}
+
+fn ratio_line(text: &mut String, outcome: &RowResult, check: RatioCheck, rules: &RaceRules) {
     let row = outcome.row;
     let what = match check.measure {
         ComparedFigure::Rate => row.title.to_owned(),
@@ -123,11 +177,11 @@ fn ratio_line(text: &mut String, outcome: &RowResult, check: RatioCheck, seconds
     };
     let (name, network) = (row.name, &outcome.network);
     let place = row.traffic.place;
-    let _ = match judge(outcome, check, seconds) {
+    let _ = match judge(outcome, check, rules) {
         RatioOutcome::NotCompared(why) => {
             writeln!(
                 text,
-                "| {name} | {what}, {place} | {network} | – | – | {wanted} | not compared: {why} |"
+                "| {name} | {what}, {place} | {network} | – | – | – | – | {wanted} | not compared: {why} |"
             )
         }
         RatioOutcome::Compared { ours, peer, ratio, word } => {
@@ -135,8 +189,12 @@ fn ratio_line(text: &mut String, outcome: &RowResult, check: RatioCheck, seconds
             let pair = if several { format!("{ours} / {peer}") } else { peer };
             writeln!(
                 text,
-                "| {name} | {what}, {place} | {network} | {pair} | {:.3} [{:.3}, {:.3}] | {wanted} | {word} |",
-                ratio.value, ratio.ci95[0], ratio.ci95[1]
+                "| {name} | {what}, {place} | {network} | {pair} | {:.3} [{:.3}, {:.3}] | {:.1} % | {} | {wanted} | {word} |",
+                ratio.value,
+                ratio.ci95[0],
+                ratio.ci95[1],
+                100.0 * half_width(&ratio),
+                ratio.n
             )
         }
     };
@@ -146,8 +204,10 @@ fn endpoints_line(text: &mut String, endpoints: &EndpointTimes) {
     let name = endpoints::NAME;
     let wanted = format!("≥ {}, under {} s", endpoints::TIMES, endpoints::LONGEST);
     let Some(ratio) = endpoints.ratio() else {
-        let _ =
-            writeln!(text, "| {name} | – | bridge | `ip -batch` | – | {wanted} | not compared |");
+        let _ = writeln!(
+            text,
+            "| {name} | – | bridge | `ip -batch` | – | – | – | {wanted} | not compared |"
+        );
         return;
     };
     let (ours, ip): (Vec<f64>, Vec<f64>) = endpoints.pairs.iter().copied().unzip();
@@ -156,32 +216,36 @@ fn endpoints_line(text: &mut String, endpoints: &EndpointTimes) {
     let _ = writeln!(
         text,
         "| {name} | 1,000 endpoints: {:.2} s, {:.2} s | bridge | `ip -batch` | {:.2} [{:.2}, {:.2}] times as fast | \
-         {wanted} | {word} |",
+         {:.1} % | {} | {wanted} | {word} |",
         median(&ours),
         median(&ip),
         ratio.value,
         ratio.ci95[0],
-        ratio.ci95[1]
+        ratio.ci95[1],
+        100.0 * half_width(&ratio),
+        ratio.n
     );
     let down = median(&endpoints.removals);
     let word = if down < endpoints::LONGEST { "reached" } else { "missed" };
     let _ = writeln!(
         text,
-        "| {name} | 1,000 endpoints removed, until the kernel has none of them left | bridge | – | {down:.2} s | \
+        "| {name} | 1,000 endpoints removed, until the kernel has none of them left | bridge | – | {down:.2} s | – | {} | \
          under {} s | {word} |",
+        endpoints.removals.len(),
         endpoints::LONGEST
     );
 }
 
-fn figure_line(text: &mut String, outcome: &RowResult, tally: &ContenderRuns, seconds: f64) {
+fn figure_line(text: &mut String, outcome: &RowResult, tally: &ContenderRuns, rules: &RaceRules) {
     let (row, network, name) = (outcome.row.name, &outcome.network, tally.name());
     let all = |measure| -> Vec<f64> {
-        figures(tally, measure, outcome, seconds).into_iter().flatten().collect()
+        tally.runs().filter_map(|run| outcome.figure(run, measure, rules.seconds)).collect()
     };
+    let left = tally.left.map_or_else(String::new, |block| block.to_string());
     let rates = all(ComparedFigure::Rate);
     if rates.is_empty() {
         let why = tally.failure.as_deref().unwrap_or("nothing");
-        let _ = writeln!(text, "| {row} | {network} | {name} | failed: {why} | | | | 0 |");
+        let _ = writeln!(text, "| {row} | {network} | {name} | failed: {why} | | | | 0 | {left} |");
         return;
     }
     let (figure, unit) = match outcome.row.traffic.kind {
@@ -192,8 +256,7 @@ fn figure_line(text: &mut String, outcome: &RowResult, tally: &ContenderRuns, se
     };
     let loss = match outcome.row.traffic.kind {
         TrafficKind::UdpStream => {
-            let losses: Vec<f64> =
-                tally.runs.iter().flatten().map(|run| run.reading.loss).collect();
+            let losses: Vec<f64> = tally.runs().map(|run| run.reading.loss).collect();
             format!("{:.2} %", 100.0 * median(&losses))
         }
         _ => String::new(),
@@ -207,7 +270,7 @@ fn figure_line(text: &mut String, outcome: &RowResult, tally: &ContenderRuns, se
     };
     let _ = writeln!(
         text,
-        "| {row} | {network} | {name} | {figure} | {unit} | {loss} | {cpu} | {} |",
+        "| {row} | {network} | {name} | {figure} | {unit} | {loss} | {cpu} | {} | {left} |",
         rates.len()
     );
 }
