@@ -35,18 +35,17 @@ pub(crate) fn judge(outcome: &RowResult, check: RatioCheck, rules: &RaceRules) -
 
 /// Returns the reason for the missing ratio.
 fn reason(outcome: &RowResult, rules: &RaceRules) -> String {
-    let is_interrupted =
-        !outcome.participants().is_empty() && outcome.blocks() < rules.selection_blocks + 2;
+    // An interval needs two blocks after the selection.
+    let goes_on = !outcome.participants().is_empty();
+    if goes_on && outcome.blocks() < rules.selection_blocks + 2 {
+        return "too few blocks".to_owned();
+    }
     let failures = outcome
         .tallies
         .iter()
         .filter_map(|tally| Some(format!("{}: {}", tally.name(), tally.failure.as_ref()?)));
     let all: Vec<String> = failures.chain(outcome.absent.iter().cloned()).collect();
-    match all.is_empty() {
-        true if is_interrupted => "too few blocks".to_owned(),
-        true => "no peer says it".to_owned(),
-        false => all.join("; "),
-    }
+    if all.is_empty() { "no peer says it".to_owned() } else { all.join("; ") }
 }
 
 /// Names the peers that never had a figure: the best one may be among them. Returns `None` if there are none.
@@ -123,7 +122,7 @@ mod tests {
     fn a_row_that_was_interrupted_is_not_compared() {
         let traffic = ROWS[0].traffic;
         let tallies = vec![tally(OURS, &[Some(2.0)]), tally(peer(1, traffic), &[Some(1.0)])];
-        let interrupted = RowResult { absent: Vec::new(), ..outcome("tcp-1", tallies) };
+        let interrupted = outcome("tcp-1", tallies);
         let verdict = judge(&interrupted, interrupted.row.checks[0], &RULES);
         assert!(matches!(verdict, RatioOutcome::NotCompared(why) if why == "too few blocks"));
     }

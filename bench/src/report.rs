@@ -155,6 +155,7 @@ fn widths(results: &BenchResults, settings: &BenchSettings) -> String {
     }
     let wanted = settings.precision;
     match wide.as_slice() {
+        [] if narrow == 0 => "No tools were compared.".to_owned(),
         [] => format!("All {narrow} ratios of tools are ± {wanted} % or narrower."),
         _ => format!(
             "{narrow} of {} ratios of tools are ± {wanted} % or narrower. Wider after the last block: {}.",
