@@ -101,8 +101,8 @@ pub(crate) fn markdown(
     }
     let _ = writeln!(text, "\n{}", widths(results, settings));
     text.push_str(
-        "\n## Figures\n\nMedians over all runs, the least and the most. A contender that was clearly behind the best of its side \
-         left after the block that is named.\n\n",
+        "\n## Figures\n\nMedians over all runs, the least and the most. A contender that was clearly behind the best of its side, \
+         or not among the best three, left after the block that is named.\n\n",
     );
     text.push_str("| row | network | tool | figure | unit | lost | CPU s/GB | runs | left |\n");
     text.push_str("|---|---|---|---|---|---|---|---|---|\n");

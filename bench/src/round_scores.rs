@@ -1,4 +1,4 @@
-//! Scores of contenders in rounds: the leader, those clearly behind it, and the ratio of two.
+//! Scores of contenders in rounds: their ranking, those clearly behind the first, and the ratio of two.
 //!
 //! A score is the logarithm of a figure, with the sign that makes the greater score the better one. The contenders of a
 //! round ran one after another, so their scores are compared round by round. A block has one gap between two
@@ -39,20 +39,21 @@ pub(crate) fn block_gaps(one: &[Rounds], other: &[Rounds]) -> Vec<f64> {
     one.iter().zip(other).filter_map(gap).collect()
 }
 
-/// Returns the index of the contender with the best mean over blocks. Contenders that failed in more than half of the
-/// blocks do not count: a single lucky run leads nobody. Returns `None` if no contender has a score.
-pub(crate) fn leader(contenders: &[Vec<Rounds>]) -> Option<usize> {
+/// Ranks contenders by their means over blocks: returns their indices, the best first. Contenders that failed in more
+/// than half of the blocks have no rank: a single lucky run leads nobody.
+pub(crate) fn ranking(contenders: &[Vec<Rounds>]) -> Vec<usize> {
     let level = |rounds: &Rounds| {
-        trimmed_mean(&rounds.iter().copied().flatten().collect::<Vec<_>>(), TRIMMED)
+        let scores: Vec<f64> = rounds.iter().copied().flatten().collect();
+        trimmed_mean(&scores, TRIMMED)
     };
     let levels: Vec<Vec<f64>> =
         contenders.iter().map(|blocks| blocks.iter().filter_map(level).collect()).collect();
-    let most = levels.iter().map(Vec::len).max()?;
+    let most = levels.iter().map(Vec::len).max().unwrap_or(0);
     let reliable = levels.iter().enumerate().filter(|(_, levels)| 2 * levels.len() >= most);
-    reliable
-        .filter_map(|(at, levels)| Some((at, mean(levels)?)))
-        .max_by(|one, other| one.1.total_cmp(&other.1))
-        .map(|(at, _)| at)
+    let mut ranked: Vec<(usize, f64)> =
+        reliable.filter_map(|(at, levels)| Some((at, mean(levels)?))).collect();
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+    ranked.into_iter().map(|(at, _)| at).collect()
 }
 
 /// Returns true if the interval of the gap to the leader, with this confidence, excludes that the contender is as good.
@@ -113,13 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn the_leader_has_the_best_mean() {
+    fn contenders_are_ranked_by_their_means() {
         let (slow, fast) = (blocks(&[1.0, 1.2, 0.9]), blocks(&[1.1, 1.3, 1.2]));
-        assert_eq!(leader(&[slow.clone(), fast.clone()]), Some(1));
+        assert_eq!(ranking(&[slow.clone(), fast.clone()]), [1, 0]);
         let lucky = vec![vec![Some(9.0)], vec![None], vec![None]];
-        assert_eq!(leader(&[slow, fast, lucky]), Some(1), "one lucky run of three");
-        assert_eq!(leader(&[vec![vec![None]]]), None);
-        assert_eq!(leader(&[]), None);
+        assert_eq!(ranking(&[slow, fast, lucky]), [1, 0], "one lucky run of three");
+        assert!(ranking(&[vec![vec![None]]]).is_empty() && ranking(&[]).is_empty());
     }
 
     #[test]

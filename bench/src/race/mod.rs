@@ -10,7 +10,7 @@
 
 use crate::contenders::{Contender, ContenderRuns, RowResult};
 use crate::round_scores::{
-    Rounds, block_gaps, is_clearly_behind, is_precise, leader, number_of_rounds, ratio,
+    Rounds, block_gaps, is_clearly_behind, is_precise, number_of_rounds, ranking, ratio,
 };
 use crate::rows::{ComparedFigure, RatioBound, RatioCheck};
 use crate::traffic::RunResult;
@@ -22,6 +22,10 @@ use tare_stats::PairedRatio;
 const SELECTION_CONFIDENCE: f64 = 0.95;
 /// Confidence with which a contender is behind later. It is higher because it is asked for after every block.
 const LATER_CONFIDENCE: f64 = 0.99;
+
+/// Most contenders of a side, for each check, that stay after the selection blocks. Those that come after three others
+/// are hardly the best, and cost as much time as the two that are compared.
+const MOST_OF_A_SIDE: usize = 3;
 
 /// Rules of a race.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,29 +113,30 @@ fn best(
     side: &[usize],
     rules: &RaceRules,
 ) -> Option<usize> {
-    let first = lead(outcome, check, side, &(0..rules.selection_blocks), rules)?;
+    let selected = ranked(outcome, check, side, &(0..rules.selection_blocks), rules);
+    let first = *selected.first()?;
     let participants = outcome.participants();
     if participants.contains(&first) {
         return Some(first);
     }
     let left: Vec<usize> = side.iter().copied().filter(|at| participants.contains(at)).collect();
-    lead(outcome, check, &left, &(0..outcome.blocks()), rules)
+    ranked(outcome, check, &left, &(0..outcome.blocks()), rules).first().copied()
 }
 
-/// Returns the leader of a side over these blocks.
-fn lead(
+/// Ranks the contenders of a side over these blocks, the best first. Those without figures have no rank.
+fn ranked(
     outcome: &RowResult,
     check: RatioCheck,
     side: &[usize],
     blocks: &Range<usize>,
     rules: &RaceRules,
-) -> Option<usize> {
+) -> Vec<usize> {
     let all: Vec<Vec<Rounds>> =
         side.iter().map(|&at| scores(outcome, at, check, blocks, rules)).collect();
-    leader(&all).map(|at| side[at])
+    ranking(&all).into_iter().map(|at| side[at]).collect()
 }
 
-/// Lists the contenders of a side that take part and are not clearly behind the leader of its participants.
+/// Lists the contenders of a side that stay: the best of those that take part, and those that are not clearly behind.
 fn unbeaten(
     outcome: &RowResult,
     check: RatioCheck,
@@ -142,15 +147,13 @@ fn unbeaten(
     let blocks = 0..outcome.blocks();
     let participants = outcome.participants();
     let side: Vec<usize> = side.iter().copied().filter(|at| participants.contains(at)).collect();
-    let Some(leader) = lead(outcome, check, &side, &blocks, rules) else {
+    let ranked = ranked(outcome, check, &side, &blocks, rules);
+    let of = |at: usize| scores(outcome, at, check, &blocks, rules);
+    let Some(best) = ranked.first().map(|&at| of(at)) else {
         return Vec::new();
     };
-    let best = scores(outcome, leader, check, &blocks, rules);
-    let stays = |at: &usize| {
-        let own = scores(outcome, *at, check, &blocks, rules);
-        own.iter().flatten().any(Option::is_some) && !is_clearly_behind(&own, &best, confidence)
-    };
-    side.into_iter().filter(stays).collect()
+    let stays = |at: &usize| !is_clearly_behind(&of(*at), &best, confidence);
+    ranked.into_iter().take(MOST_OF_A_SIDE).filter(stays).collect()
 }
 
 /// Lists the contenders of a check by side: tare's tries, and the peers. A try that loses too many datagrams counts only

@@ -130,6 +130,25 @@ fn contenders_that_are_clearly_behind_leave() {
 }
 
 #[test]
+fn three_of_a_side_stay_on_a_noisy_machine() {
+    let traffic = ROWS[0].traffic;
+    let peers = (0..6).map(|_| ContenderRuns::new(peer(0, traffic)));
+    let tallies = std::iter::once(ContenderRuns::new(OURS)).chain(peers).collect();
+    let mut outcome = outcome("tcp-1", tallies);
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut noise = || (2.0 * (random.random::<f64>() - 0.5)).exp();
+    for _ in 0..RULES.selection_blocks {
+        block(&mut outcome, &[1.0, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5], &mut noise);
+    }
+    assert_eq!(outcome.participants().len(), 1 + MOST_OF_A_SIDE);
+    // The selected peer is among them.
+    assert!(
+        pair(&outcome, outcome.row.checks[0], &RULES)
+            .is_some_and(|[_, peer]| { outcome.tallies[peer].left.is_none() })
+    );
+}
+
+#[test]
 fn a_peer_that_a_check_names_stays() {
     let traffic = ROWS.iter().find(|row| row.name == "tcp-rr").unwrap().traffic;
     let sockperf = PEERS.iter().position(|peer| peer.name() == "sockperf").unwrap();
