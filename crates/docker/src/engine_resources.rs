@@ -44,6 +44,14 @@ pub enum AttachTo {
 }
 
 impl AttachTo {
+    /// Returns true if the engine makes a network namespace for the container.
+    fn has_own_namespace(&self) -> bool {
+        match self {
+            Self::Network(_) | Self::Loopback => true,
+            Self::Host | Self::Container(_) | Self::Pod(_) => false,
+        }
+    }
+
     fn network_mode(&self) -> String {
         match self {
             Self::Network(name) => name.clone(),
@@ -96,6 +104,7 @@ pub struct EngineResources {
     run: RunId,
     docker_options: DockerOptions,
     options: NetworkOptions,
+    congestion: Option<String>,
     made: Mutex<CreatedObjects>,
 }
 
@@ -127,7 +136,22 @@ impl EngineResources {
         options: NetworkOptions,
     ) -> Self {
         let (run, settings) = (run.clone(), settings.clone());
-        Self { session: live, run, docker_options: settings, options, made: Mutex::default() }
+        let (congestion, made) = (None, Mutex::default());
+        Self { session: live, run, docker_options: settings, options, congestion, made }
+    }
+
+    /// Sets the default TCP congestion control of network namespaces that the engine makes for containers. `None` leaves
+    /// the kernel's.
+    #[must_use]
+    pub(crate) fn with_congestion(mut self, name: Option<String>) -> Self {
+        self.congestion = name;
+        self
+    }
+
+    /// Returns the sysctls of a network namespace that the engine makes, by name.
+    fn namespace_sysctls(&self) -> HashMap<String, String> {
+        let default = self.congestion.iter();
+        default.map(|name| ("net.ipv4.tcp_congestion_control".to_owned(), name.clone())).collect()
     }
 
     /// Returns the engine on which the resources are.
@@ -296,6 +320,7 @@ impl EngineResources {
                     ),
                     mounts: self.session.host_tools.as_ref().map(HostToolMounts::mounts),
                     security_opt: self.security_options(),
+                    sysctls: spec.attach_to.has_own_namespace().then(|| self.namespace_sysctls()),
                     // The run's own container shows the engine's machine, which a sandbox would hide.
                     runtime: self
                         .options

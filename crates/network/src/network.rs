@@ -33,6 +33,9 @@ pub struct NetworkParameters {
     pub argument: Option<String>,
     /// Directory for the logs of the programs that the network starts.
     pub logs: Option<PathBuf>,
+    /// Default TCP congestion control of the network namespaces that the network makes: that of programs which choose
+    /// none. `None`: the kernel's, which is that of the machine's first namespace.
+    pub congestion: Option<String>,
 }
 
 impl NetworkParameters {
@@ -40,7 +43,7 @@ impl NetworkParameters {
     #[must_use]
     pub fn from_spec(spelled: &NetworkSpec, ports: Vec<u16>) -> Self {
         let argument = spelled.argument().map(str::to_owned);
-        Self { ports, options: spelled.options, argument, logs: None }
+        Self { ports, options: spelled.options, argument, logs: None, congestion: None }
     }
 
     /// Returns the ports that a server publishes: those of the workloads, then further ones.

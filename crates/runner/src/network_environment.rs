@@ -25,6 +25,7 @@ pub struct NetworkEnvironment<'a> {
     before: Nanos,
     ports: PortAllocator,
     logs: Option<PathBuf>,
+    congestion: Option<String>,
 }
 
 impl<'a> NetworkEnvironment<'a> {
@@ -49,7 +50,14 @@ impl<'a> NetworkEnvironment<'a> {
             before,
             ports: PortAllocator::new(),
             logs: None,
+            congestion: None,
         }
+    }
+
+    /// Sets the default TCP congestion control of the namespaces that networks make. `None` leaves the kernel's.
+    #[must_use]
+    pub fn with_congestion(self, name: Option<String>) -> Self {
+        Self { congestion: name, ..self }
     }
 
     /// Sets the directory below which programs that networks start write their logs, one subdirectory for each label.
@@ -111,6 +119,7 @@ impl RunEnvironment for NetworkEnvironment<'_> {
         let logs = self.logs.as_ref().map(|logs| logs.join(file_name(&scene.entry.label)));
         let site = NetworkParameters {
             logs,
+            congestion: self.congestion.clone(),
             ..NetworkParameters::from_spec(&spelled, distinct_ports(&ports))
         };
         let began = Instant::now();

@@ -31,6 +31,7 @@ impl EngineResources {
         let name = self.unique_name("pod");
         request["name"] = name.clone().into();
         request["labels"] = json!(self.labels());
+        request["sysctl"] = json!(self.namespace_sysctls());
         self.ask_podman("create a pod", LibpodRequest::post("/pods/create", request))?;
         self.with_created(|all| all.pods.push(name.clone()));
         Ok(name)

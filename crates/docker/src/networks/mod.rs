@@ -212,6 +212,15 @@ struct DockerNetwork {
     place: Arc<EnginePlace>,
 }
 
+impl DockerNetwork {
+    /// Returns the default TCP congestion control of the containers' network namespaces. Returns `None` if it cannot be set:
+    /// the kernel is not this one, or a runtime may have a network stack of its own.
+    fn default_congestion(&self, site: &NetworkParameters) -> Option<String> {
+        let is_here = self.agent_namespaces() == AgentNamespaces::Container;
+        site.congestion.clone().filter(|_| is_here && site.options.runtime.is_none())
+    }
+}
+
 impl Network for DockerNetwork {
     fn info(&self) -> NetworkInfo {
         self.definition.info()
@@ -249,7 +258,8 @@ impl Network for DockerNetwork {
                 place.run_id(),
                 place.options(),
                 site.options,
-            );
+            )
+            .with_congestion(self.default_congestion(site));
             work.run_container()?;
             Ok(work)
         };

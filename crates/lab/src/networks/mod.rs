@@ -171,6 +171,7 @@ impl LabNetwork {
         let mut layout = self.recipe.layout(&shape, site)?;
         mss_clamp::add_clamp_rules(&mut layout, &shape)?;
         network_options::apply_to_layout(&mut layout, &site.options);
+        layout.wiring.set_default_congestion(site.congestion.as_deref());
         Ok(layout)
     }
 

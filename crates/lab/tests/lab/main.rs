@@ -15,6 +15,7 @@
 
 mod cases;
 mod cni;
+mod congestion;
 mod container_programs;
 mod control_groups;
 mod daemons;
@@ -44,6 +45,7 @@ fn all() -> Vec<Case> {
     let files = [
         cases::all(),
         cni::all(),
+        congestion::all(),
         many_containers::all(),
         daemons::all(),
         docker_rules::all(),

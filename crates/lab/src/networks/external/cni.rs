@@ -63,8 +63,12 @@ impl CniNetwork {
     }
 
     /// Returns the node and container namespaces, and the node's address for each server.
-    fn namespaces(&self, shape: &Shape) -> Result<(UnconnectedNamespaces, Vec<IpAddr>), Error> {
-        let mut ground = UnconnectedNamespaces::for_shape(self.info().name, shape)?;
+    fn namespaces(
+        &self,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<(UnconnectedNamespaces, Vec<IpAddr>), Error> {
+        let mut ground = UnconnectedNamespaces::for_shape(self.info().name, shape, site)?;
         // Clients on the node have no container.
         if self.dial_target == DialTarget::PublishedPort {
             ground.clients.clear();
@@ -168,7 +172,7 @@ impl Network for CniNetwork {
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         let sandbox = require_sandbox(self.info().name, &self.sandbox)?;
         let list = Self::read_list(site)?;
-        let (ground, outer) = self.namespaces(shape)?;
+        let (ground, outer) = self.namespaces(shape, site)?;
         let built = BuiltNamespaces::new(
             sandbox,
             &ground,
@@ -198,7 +202,7 @@ impl Network for CniNetwork {
     fn commands(&self, shape: &Shape, site: &NetworkParameters) -> Vec<String> {
         let lines = || {
             let list = Self::read_list(site)?;
-            let (ground, outer) = self.namespaces(shape)?;
+            let (ground, outer) = self.namespaces(shape, site)?;
             let node = ground.wiring.name(ground.node.space);
             let mut lines = shell::script_or_comment(&ground.wiring);
             for (&space, &on) in ground.servers.iter().zip(&outer) {

@@ -242,7 +242,7 @@ impl Network for ExecNetwork {
         let program = find_program(site).map_err(|missing| {
             Error::new("set up exec:PATH", missing.reason).with_remedy(missing.remedy)
         })?;
-        let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
+        let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape, site)?;
         let built = BuiltNamespaces::new(
             sandbox,
             &ground,
@@ -275,7 +275,7 @@ fn program_commands(
 ) -> Result<Vec<String>, Error> {
     let what = "get the program's commands";
     let program = find_program(site).map_err(|missing| Error::new(what, missing.reason))?;
-    let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape)?;
+    let ground = UnconnectedNamespaces::for_shape("exec:PATH", shape, site)?;
     let order = ExecRequest::for_shape(&ground, shape, site).to_json()?;
     let mut command = Command::new(program);
     command.arg("commands");
@@ -347,8 +347,8 @@ mod tests {
     #[test]
     fn the_order_has_every_namespace_by_its_path() {
         let shape = Shape { servers: 1, clients: 2, ..Shape::default() };
-        let ground = UnconnectedNamespaces::for_shape("exec:PATH", &shape).unwrap();
         let site = NetworkParameters { ports: vec![7001], ..NetworkParameters::default() };
+        let ground = UnconnectedNamespaces::for_shape("exec:PATH", &shape, &site).unwrap();
         let order: Value = serde_json::from_str(
             &ExecRequest::for_shape(&ground, &shape, &site).to_json().unwrap(),
         )

@@ -17,7 +17,7 @@ use crate::programs::RunningPrograms;
 use crate::verify::path_proof::prove_path;
 use std::any::Any;
 use std::sync::Arc;
-use tare_network::{Error, Offloads, Requirement, Shape, Topology};
+use tare_network::{Error, NetworkParameters, Offloads, Requirement, Shape, Topology};
 use tare_sandbox::programs::{ExecContext, MountNamespace};
 use tare_sandbox::{Namespace, Sandbox, Sysctl};
 
@@ -44,7 +44,11 @@ pub(crate) struct UnconnectedNamespaces {
 
 impl UnconnectedNamespaces {
     /// Creates the namespaces of a node and of the shape's containers. Fails if the shape has several nodes.
-    pub(crate) fn for_shape(name: &str, shape: &Shape) -> Result<Self, Error> {
+    pub(crate) fn for_shape(
+        name: &str,
+        shape: &Shape,
+        site: &NetworkParameters,
+    ) -> Result<Self, Error> {
         check_one_node(name, shape)?;
         let mut wiring = Wiring::new(shape.family, shape.mtu);
         let node = add_nodes(&mut wiring, 1, &FORWARDING_NODE)[0];
@@ -57,6 +61,7 @@ impl UnconnectedNamespaces {
             // The program decides which address families its devices have.
             space.sysctls.push(Sysctl::if_there("net.ipv6.conf.default.disable_ipv6", "0"));
         }
+        wiring.set_default_congestion(site.congestion.as_deref());
         Ok(Self { wiring, node, servers, clients })
     }
 }
@@ -131,4 +136,28 @@ pub(crate) fn require_sandbox<'a>(
     sandbox
         .as_ref()
         .ok_or_else(|| Error::new(format!("set up {name}"), "this process has not entered a lab"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_namespace_has_the_default_congestion_control_of_the_run() {
+        let site = NetworkParameters {
+            congestion: Some("reno".to_owned()),
+            ..NetworkParameters::default()
+        };
+        let with = |site: &NetworkParameters| -> Vec<bool> {
+            let made = UnconnectedNamespaces::for_shape("exec:PATH", &Shape::default(), site);
+            let spaces = made.unwrap().wiring.spaces;
+            let sets = |one: &Sysctl| {
+                (&*one.key, &*one.value) == ("net.ipv4.tcp_congestion_control", "reno")
+            };
+            spaces.iter().map(|space| space.sysctls.iter().any(sets)).collect()
+        };
+        // The underlay between nodes has a namespace, too.
+        assert_eq!(with(&site), [true; 4]);
+        assert_eq!(with(&NetworkParameters::default()), [false; 4]);
+    }
 }

@@ -160,6 +160,9 @@ const IPV6: [Sysctl; 2] = [
 /// Sysctl of every namespace: a connection that rests between two slices of a woven trial keeps its window.
 const LASTING: [Sysctl; 1] = [Sysctl::if_there("net.ipv4.tcp_slow_start_after_idle", "0")];
 
+/// Sysctl of the congestion control of connections whose program chooses none.
+const DEFAULT_CONGESTION: &str = "net.ipv4.tcp_congestion_control";
+
 impl Wiring {
     /// Returns an empty wiring.
     pub(crate) fn new(family: Family, mtu: u32) -> Self {
@@ -204,6 +207,17 @@ impl Wiring {
         let (name, adopted) = (name.into(), None);
         self.spaces.push(PlannedNamespace { name, sysctls, environment, names, adopted });
         NamespaceId(self.spaces.len() - 1)
+    }
+
+    /// Sets the default TCP congestion control of every namespace so far. `None` leaves the kernel's.
+    pub(crate) fn set_default_congestion(&mut self, name: Option<&str>) {
+        let Some(name) = name else { return };
+        // A kernel without the setting has one default for all namespaces (Linux before 4.15).
+        let value = name.to_owned().into();
+        let setting = Sysctl { value, ..Sysctl::if_there(DEFAULT_CONGESTION, "") };
+        for space in &mut self.spaces {
+            space.sysctls.push(setting.clone());
+        }
     }
 
     /// Returns the name of a namespace.
