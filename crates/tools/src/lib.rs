@@ -11,6 +11,7 @@ mod child_process;
 mod client;
 mod command;
 mod datasets;
+mod default_congestion;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod program;

@@ -3,12 +3,14 @@
 use crate::child_process::ProgramOutput;
 use crate::client::ToolClient;
 use crate::command::ToolCommand;
+use crate::default_congestion::{DefaultCongestionServer, record_default};
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, whole_seconds};
 use std::time::Duration;
 use tare_network::UnmetRequirement;
 use tare_record::{Metric, Nanos, Parameters};
+use tare_traffic::parameters::CONGESTION;
 use tare_traffic::{
     Client, Error, Parameter, Server, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
 };
@@ -71,6 +73,11 @@ pub(crate) trait Tool: Clone + Send + Sync + 'static {
     /// percentiles. The task of a client has the duration of one slice then.
     fn can_run_in_slices(&self) -> bool {
         false
+    }
+
+    /// Returns true if its payload is carried by TCP.
+    fn uses_tcp(&self, _parameters: &Parameters) -> bool {
+        true
     }
 
     /// Starts the server and waits until it listens.
@@ -150,6 +157,11 @@ impl<T: Tool> Workload for ToolWorkload<T> {
         self.0.duration(task)
     }
 
+    fn has_default_congestion(&self, parameters: &Parameters) -> bool {
+        let chooses = self.parameters().iter().any(|parameter| parameter.name == CONGESTION);
+        !chooses && self.0.uses_tcp(parameters)
+    }
+
     fn can_run_in_slices(&self) -> bool {
         self.0.can_run_in_slices()
     }
@@ -159,7 +171,10 @@ impl<T: Tool> Workload for ToolWorkload<T> {
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
-        self.0.serve(task)
+        let server = self.0.serve(task)?;
+        let is_own = !task.parameters.contains_key(EXISTING_SERVER);
+        let has_default = is_own && self.has_default_congestion(&task.parameters);
+        Ok(if has_default { Box::new(DefaultCongestionServer::new(server)) } else { server })
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -167,7 +182,11 @@ impl<T: Tool> Workload for ToolWorkload<T> {
             return Err(Error::not_in_slices());
         }
         let program = self.0.description().client;
-        let task = &task_of_one_run(task);
+        let mut task = task_of_one_run(task);
+        if self.has_default_congestion(&task.parameters) {
+            record_default(&mut task.parameters);
+        }
+        let task = &task;
         let call = self.0.client_command(task, ToolCommand::new(program.require()?, [""; 0]))?;
         let (tool, of) = (self.0.clone(), task.clone());
         let read = Box::new(move |said: &ProgramOutput| tool.parse_output(&of, said));
@@ -256,6 +275,40 @@ mod tests {
         let told: Vec<u64> = report.series[0].intervals.iter().map(|one| one.operations).collect();
         assert_eq!(told, [2, 2]);
         assert!(report.epoch.is_some());
+    }
+
+    #[test]
+    fn both_ends_record_the_default_congestion_control() {
+        let workload = ToolWorkload(Shell { is_sliced: false });
+        let task = TrialTask { slices: None, ..sliced_task() };
+        let client = workload.connect(&task).unwrap().run().unwrap();
+        let server = workload.serve(&task).unwrap().finish().unwrap();
+        let expected = tare_traffic::default_congestion();
+        assert!(expected.is_some());
+        for report in [client, server] {
+            let used = report.parameters.get(CONGESTION).and_then(|name| name.as_str());
+            assert_eq!(used, expected.as_deref());
+        }
+    }
+
+    #[test]
+    fn programs_have_the_default_congestion_control_unless_they_choose_one_or_use_no_tcp() {
+        for (name, parameters, expected) in [
+            ("redis", &[][..], true),
+            ("wrk", &[], true),
+            ("netperf", &[], true),
+            ("iperf3", &[], false),
+            ("iperf", &[], false),
+            ("iperf3-udp", &[], false),
+            ("sockperf", &[], false),
+            ("sockperf", &[("protocol", "tcp")], true),
+        ] {
+            let all = crate::workloads();
+            let workload = all.iter().find(|workload| workload.info().name == name).unwrap();
+            let asked = parameters.iter().map(|&(name, value)| (name.to_owned(), value.into()));
+            let resolved = workload.resolve(&asked.collect()).unwrap();
+            assert_eq!(workload.has_default_congestion(&resolved), expected, "{name} {resolved:?}");
+        }
     }
 
     #[test]

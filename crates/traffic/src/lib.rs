@@ -48,6 +48,7 @@ pub use parameters::{Parameter, ParameterKind, SYSTEM_CONGESTION};
 pub use registry::WorkloadRegistry;
 pub use server_resources::ServerResources;
 pub use sys::thread_cpu_usage;
+pub use tcp::default_congestion;
 pub use wait_mode::{sleep_until, sleep_until_readable};
 pub use workers::THREADS;
 pub use workload::{

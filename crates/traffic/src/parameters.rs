@@ -239,13 +239,16 @@ pub fn load(parameters: &Parameters, name: &str) -> Option<OfferedLoad> {
     word(parameters, name)?.parse().ok()
 }
 
+/// Name of the parameter of workloads over TCP that choose their congestion control.
+pub const CONGESTION: &str = "congestion";
+
 /// Value of the parameter `congestion` that leaves the choice to the host.
 pub const SYSTEM_CONGESTION: &str = "system";
 
 /// Returns the congestion control to set, from resolved parameters. Returns `None` if the host's own is used.
 #[must_use]
 pub fn congestion(parameters: &Parameters) -> Option<&str> {
-    word(parameters, "congestion").filter(|name| *name != SYSTEM_CONGESTION)
+    word(parameters, CONGESTION).filter(|name| *name != SYSTEM_CONGESTION)
 }
 
 /// Returns a word from resolved parameters. Returns `None` if the system decides.

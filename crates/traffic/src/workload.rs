@@ -136,6 +136,12 @@ pub trait Workload: Send + Sync {
         1
     }
 
+    /// Returns true if the workload's connections have the default congestion control of their network namespace, because
+    /// its programs choose none.
+    fn has_default_congestion(&self, _parameters: &Parameters) -> bool {
+        false
+    }
+
     /// Returns true if trials can run in slices, with a server that lasts from slice to slice.
     fn can_run_in_slices(&self) -> bool {
         false

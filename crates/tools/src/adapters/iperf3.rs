@@ -9,7 +9,7 @@ use crate::request::{dialled_address, require_server_per_client, unsupported, wh
 use crate::server::ToolServerSpec;
 use crate::tool::{Tool, ToolDescription};
 use serde_json::Value;
-use tare_record::{DatagramCounts, Interval, Metric, Nanos, TcpInfoTotals};
+use tare_record::{DatagramCounts, Interval, Metric, Nanos, Parameters, TcpInfoTotals};
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::{congestion, is_on, load, optional_size, word};
 use tare_traffic::{Error, OfferedLoad, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
@@ -139,6 +139,10 @@ impl Tool for Iperf3 {
             return unsupported(name, "at most 128 flows are possible (-P): use fewer --flows");
         }
         Ok(())
+    }
+
+    fn uses_tcp(&self, _: &Parameters) -> bool {
+        !self.udp
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

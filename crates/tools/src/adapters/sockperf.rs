@@ -9,7 +9,7 @@ use crate::request::{dialled_address, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::socket_table::TransportProtocol;
 use crate::tool::{Tool, ToolDescription};
-use tare_record::{Family, Metric};
+use tare_record::{Family, Metric, Parameters};
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::{size, word};
 use tare_traffic::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
@@ -89,6 +89,10 @@ impl Tool for Sockperf {
             );
         }
         Ok(())
+    }
+
+    fn uses_tcp(&self, parameters: &Parameters) -> bool {
+        word(parameters, "protocol") == Some("tcp")
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

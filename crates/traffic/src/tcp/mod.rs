@@ -15,6 +15,7 @@ pub(crate) use greeting::{
 };
 pub(crate) use greeting_queue::GreetingQueue;
 pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread};
+pub use socket::default_congestion;
 pub(crate) use socket::{
     CONGESTION, TcpOptions, connect, connect_directed, listen, set_congestion, shut_down,
 };

@@ -127,6 +127,14 @@ pub(crate) fn set_congestion(socket: impl AsFd, name: &str) {
     let _ = sockopt::set_tcp_congestion(socket, name);
 }
 
+/// Returns the congestion control of new sockets in the calling thread's network namespace: that of programs which choose
+/// none. Returns `None` if the kernel does not tell.
+#[must_use]
+pub fn default_congestion() -> Option<String> {
+    let fresh = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).ok()?;
+    sockopt::tcp_congestion(fresh).ok()
+}
+
 /// Opens a listener. Flows accepted from it have its options.
 pub(crate) fn listen(
     address: SocketAddr,

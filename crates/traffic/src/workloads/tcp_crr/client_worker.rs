@@ -7,7 +7,7 @@ use crate::latency::{LatencyLog, set_round_trips};
 use crate::payload::incompressible_payload;
 use crate::ready_queue::{ReadyQueue, ReadySockets};
 use crate::slices::window::SliceWindow;
-use crate::tcp::{DRAIN_TIMEOUT, Greeting, TcpOptions, set_congestion};
+use crate::tcp::{DRAIN_TIMEOUT, Greeting, TcpOptions, default_congestion, set_congestion};
 use crate::workloads::rr::message_buffer;
 use crate::{Error, TrialTask, clock};
 use rustix::event::epoll::EventFlags;
@@ -342,7 +342,5 @@ fn log_time(log: &mut LatencyLog, window: &SliceWindow, now: u64, since: u64) ->
 /// measured connections do not pay for a call that changes nothing.
 fn congestion_to_set(options: &TcpOptions) -> Option<String> {
     let asked = options.loaded_congestion()?;
-    let fresh = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
-    let usual = fresh.and_then(sockopt::tcp_congestion);
-    (!usual.is_ok_and(|usual| usual == asked)).then(|| asked.to_owned())
+    (default_congestion().as_deref() != Some(asked)).then(|| asked.to_owned())
 }
