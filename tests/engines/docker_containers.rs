@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use support::engine::Engine;
 use support::program::ProgramOutcome;
 use support::shared::SharedResource as _;
-use support::{eventually, list, short_run, text};
+use support::{eventually, journal, list, short_run, text};
 
 #[test]
 fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
@@ -37,6 +37,26 @@ fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
         assert!(cell["parameters"]["server_version"].is_string(), "{cell}");
     }
     assert_eq!(engine.inventory(), before, "their data have gone with them");
+}
+
+#[test]
+fn programs_have_the_run_s_congestion_control_in_namespaces_that_the_engine_makes() {
+    let engine = Engine::shared();
+    let networks = "docker:bridge,docker:container,docker:host";
+    let asked = ["run", "-n", networks, "-w", "redis", "--congestion", "reno", "--blocks", "1"];
+    let short = ["--duration", "1s", "--metric", "transactions", "--json", "--out", "reno"];
+    let document = engine.tare().run(&[&asked[..], &short].concat()).expect(0).json();
+    let trials = journal::trials(&engine.scratch().path("reno"));
+    let used = |network: &str| {
+        let trial = trials.iter().find(|trial| trial["network"] == network).expect("a trial");
+        text(&trial["parameters"], "congestion").to_owned()
+    };
+    assert_eq!(["docker:bridge", "docker:container"].map(used), ["reno"; 2]);
+    let own = engine.shell_output("cat /proc/sys/net/ipv4/tcp_congestion_control");
+    assert_eq!(used("docker:host"), own.trim(), "the host's stays");
+    let is_mixed = |finding: &Value| finding["kind"] == "mixed-congestion";
+    let mixed = list(&document, "findings").iter().any(is_mixed);
+    assert_eq!(mixed, own.trim() != "reno", "{document}");
 }
 
 /// Builds a user's image with these programs of the host, and the libraries that they are linked to.

@@ -130,6 +130,24 @@ fn a_docker_engine_is_not_taken_for_podman() {
     assert!(refused.stderr.contains("is not Podman: set CONTAINER_HOST"), "{}", refused.stderr);
 }
 
+#[test]
+fn namespaces_that_podman_makes_have_the_congestion_control_of_the_run() {
+    let engine = Engine::podman();
+    for network in ["podman:user-bridge", "podman:pod"] {
+        let asked = ["run", "--network", network, "--workload", "tcp-stream", "--slice", "off"];
+        let endless = ["--congestion", "reno", "--duration", "1h", "--blocks", "1", "--out"];
+        let running = podman_tare(&engine).start(&[&asked[..], &endless, &[network]].concat());
+        let client = || engine.docker(&["ps", "--quiet", "--filter", "name=-client-0"]);
+        eventually("the client runs", || !client().is_empty());
+        let process = engine.docker(&["inspect", "--format", "{{.State.Pid}}", &client()]);
+        let default = "cat /proc/sys/net/ipv4/tcp_congestion_control";
+        let default = engine.shell_output(&format!("nsenter --target {process} --net {default}"));
+        assert_eq!(default.trim(), "reno", "{network}");
+        running.signal(Signal::INT);
+        running.wait().expect(130);
+    }
+}
+
 /// Podman would wait 10 s for each container whose first process has no handler for SIGTERM.
 #[test]
 fn containers_of_podman_are_stopped_by_a_signal_that_none_ignores() {

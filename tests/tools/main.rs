@@ -7,5 +7,6 @@
     reason = "a failure fails the test"
 )]
 
+mod congestion;
 mod foreign;
 mod servers;

@@ -46,6 +46,7 @@ pub fn made_up_plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
         ablations: Vec::new(),
         parts: Vec::new(),
         findings: Vec::new(),
+        default_congestion: None,
         publication: None,
     }
 }

@@ -2,7 +2,7 @@
 
 mod display;
 
-use crate::{AblationEffect, MtuFit, Nanos, PacketDrops, UnaccountedGap};
+use crate::{AblationEffect, MtuFit, Nanos, NetworksUnderControl, PacketDrops, UnaccountedGap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -380,6 +380,21 @@ pub enum Finding {
         ratio: f64,
         /// 95 % confidence interval of that ratio.
         ci95: [f64; 2],
+    },
+    /// The requested congestion control cannot be made the default of the network namespaces: programs that choose none
+    /// used another one.
+    OtherDefaultCongestion {
+        /// Congestion control requested.
+        asked: String,
+        /// Default of the namespaces.
+        used: String,
+    },
+    /// The programs of a workload, which choose no congestion control, used different ones over different networks.
+    MixedCongestion {
+        /// Name of the workload.
+        workload: String,
+        /// Controls, each with its networks.
+        controls: Vec<NetworksUnderControl>,
     },
     /// A woven block has too few samples for a percentile: each figure is one of several blocks.
     PooledBlocks {

@@ -20,6 +20,7 @@ mod metric;
 mod mtu_fit;
 mod network_pair;
 mod network_turn;
+mod networks_under_control;
 mod offload;
 mod packet_drops;
 mod plan;
@@ -58,6 +59,7 @@ pub use metric::{
 pub use mtu_fit::MtuFit;
 pub use network_pair::NetworkPair;
 pub use network_turn::{NETWORK_WORKLOAD, NetworkInspection, NetworkTurn};
+pub use networks_under_control::NetworksUnderControl;
 pub use offload::{Offload, Offloads, UnknownOffload};
 pub use packet_drops::{COPIES_CHAIN, DropCause, PacketDrops};
 pub use plan::{

@@ -221,6 +221,10 @@ pub struct Plan {
     /// Findings from planning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// Default TCP congestion control of the network namespaces that tare makes: that of programs which choose none.
+    /// `None`: the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_congestion: Option<String>,
     /// Published protocol, figures and conclusions of the study's source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publication: Option<Publication>,

@@ -69,6 +69,7 @@ impl Study {
             refused,
             parts,
             findings,
+            default_congestion: None,
             publication,
         };
         let is_woven = weave(&mut plan, catalogue);

@@ -100,6 +100,15 @@ impl BuildCatalogue {
             .map_or(AgentNamespaces::OtherMachine, |network| network.agent_namespaces())
     }
 
+    /// Returns true if the connections of a workload with these parameters have the default congestion control of their
+    /// network namespace.
+    pub(crate) fn has_default_congestion(&self, workload: &str, asked: &Parameters) -> bool {
+        let Ok(workload) = self.workloads.find(workload) else { return false };
+        // Alternatives of a study are no parameters yet: the workload as it is without any stands for them.
+        let resolved = workload.resolve(asked).or_else(|_| workload.resolve(&Parameters::new()));
+        resolved.is_ok_and(|resolved| workload.has_default_congestion(&resolved))
+    }
+
     /// Returns true if a workload has a parameter of this name.
     pub(crate) fn has_parameter(&self, workload: &str, name: &str) -> bool {
         self.workloads

@@ -3,6 +3,9 @@
 //! A control that paces (bbr) finds its own level on a path without a wire, whatever the network is: the comparison would
 //! be one of its model. A run uses `cubic` if every end of every network may, and `reno` otherwise, which every kernel
 //! has and lets everybody choose.
+//!
+//! Programs that choose none have the default of their network namespace. The run's control is the default of every
+//! namespace that tare makes, if the kernel permits it: a restricted control may be that of the first namespace only.
 
 use crate::catalogue::BuildCatalogue;
 use crate::exit::usage_error;
@@ -11,9 +14,7 @@ use tare_network::{AgentNamespaces, NetworkSpec};
 use tare_observe::environment;
 use tare_record::{Finding, Plan};
 use tare_traffic::SYSTEM_CONGESTION;
-
-/// Name of the parameter of all workloads over TCP.
-const PARAMETER: &str = "congestion";
+use tare_traffic::parameters::CONGESTION;
 
 /// Control that is used where every end may.
 const PREFERRED: &str = "cubic";
@@ -50,10 +51,21 @@ impl KernelControls {
         }
     }
 
+    /// Returns true if every user may choose a control, and every namespace have it as its default.
+    fn permit_all(&self, name: &str) -> bool {
+        let has = |list: &[String]| list.iter().any(|one| one == name);
+        has(&self.available) && has(&self.allowed)
+    }
+
+    /// Returns true if a namespace that is not the machine's first one may have a control as its default.
+    fn permit_default(&self, name: &str) -> bool {
+        name == UNIVERSAL || self.permit_all(name)
+    }
+
     /// Returns true if an end in these namespaces may use a control.
     fn permit(&self, name: &str, ends: AgentNamespaces) -> bool {
         let has = |list: &[String]| list.iter().any(|one| one == name);
-        let for_all = has(&self.available) && has(&self.allowed);
+        let for_all = self.permit_all(name);
         match ends {
             AgentNamespaces::Lab => has(&self.available),
             AgentNamespaces::Caller => for_all || (self.is_administrator && has(&self.available)),
@@ -78,12 +90,16 @@ fn has_net_admin() -> bool {
     set.is_some_and(|set| set & NET_ADMIN != 0)
 }
 
-/// Gives every workload over TCP that names no congestion control the one of the run, and notes if the host's is another
-/// one.
+/// Gives every workload over TCP that names no congestion control the one of the run, and the namespaces that tare makes
+/// their default, from the flag `--congestion`. Notes if the host's is another one.
 ///
 /// # Errors
 /// Fails if two workloads have the same parameters then.
-pub(crate) fn complete_plan(plan: &mut Plan, everything: &BuildCatalogue) -> anyhow::Result<()> {
+pub(crate) fn complete_plan(
+    plan: &mut Plan,
+    everything: &BuildCatalogue,
+    asked: &[String],
+) -> anyhow::Result<()> {
     let controls = KernelControls::read();
     let ends: Vec<AgentNamespaces> = plan
         .networks
@@ -96,28 +112,119 @@ pub(crate) fn complete_plan(plan: &mut Plan, everything: &BuildCatalogue) -> any
     // On another machine the host's own control is not this one's.
     let own = Some(controls.own.as_str())
         .filter(|own| !own.is_empty() && !ends.contains(&AgentNamespaces::OtherMachine));
-    let chosen = controls.choose(ends.iter().copied());
-    complete(plan, own, chosen, |workload| everything.has_parameter(workload, PARAMETER));
+    let programs = plan
+        .workloads
+        .iter()
+        .any(|workload| everything.has_default_congestion(&workload.name, &workload.parameters));
+    let chosen = match controls.choose(ends.iter().copied()) {
+        // The control is one for all: programs can have it only as a default.
+        chosen if programs && !controls.permit_default(chosen) => UNIVERSAL,
+        chosen => chosen,
+    };
+    let has_one = |workload: &str| everything.has_parameter(workload, CONGESTION);
+    let mut used = fill_in(plan, own, chosen, has_one);
+    let default = choose_default(plan, &controls, chosen, asked);
+    if programs {
+        // The default of the namespace in which tare was started stays.
+        let in_own = ends.iter().all(|ends| *ends == AgentNamespaces::Caller);
+        let of_programs = if in_own { Some(controls.own.clone()) } else { default.clone() };
+        note_refusal(plan, of_programs.as_deref(), asked);
+        used.extend(of_programs.filter(|name| !used.contains(name)));
+    }
+    plan.default_congestion = default;
+    note_host(plan, own, &used);
     tare_study::check_variants(&plan.workloads).map_err(usage_error)
 }
 
-/// Gives the workloads for which `takes_one` is true this control, unless they name one. A workload that asks for the
-/// host's gets its name, `own`, if it is known: what is measured is then told apart by what is planned.
+/// Checks that this kernel permits the default control of a plan that was made earlier, perhaps on another machine.
+///
+/// # Errors
+/// Fails if it does not. The error names the control.
+pub(crate) fn check_default(plan: &Plan) -> anyhow::Result<()> {
+    let controls = KernelControls::read();
+    match plan.default_congestion.as_deref().filter(|name| !controls.permit_default(name)) {
+        None => Ok(()),
+        Some(name) => Err(usage_error(anyhow::anyhow!(
+            "cannot resume: programs of the run have the congestion control {name}, which this kernel does not let a \
+             network namespace have as its default: see the sysctl net.ipv4.tcp_allowed_congestion_control"
+        ))),
+    }
+}
+
+/// Gives the workloads for which `takes_one` is true this control, unless they name one, and notes if the host's is
+/// another one.
 pub(crate) fn complete(
     plan: &mut Plan,
     own: Option<&str>,
     chosen: &str,
     takes_one: impl Fn(&str) -> bool,
 ) {
+    let used = fill_in(plan, own, chosen, takes_one);
+    note_host(plan, own, &used);
+}
+
+/// Gives the workloads for which `takes_one` is true this control, unless they name one. A workload that asks for the
+/// host's gets its name, `own`, if it is known: what is measured is then told apart by what is planned. Returns the
+/// controls of these workloads.
+fn fill_in(
+    plan: &mut Plan,
+    own: Option<&str>,
+    chosen: &str,
+    takes_one: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let mut used: Vec<String> = Vec::new();
     for workload in plan.workloads.iter_mut().filter(|workload| takes_one(&workload.name)) {
         let named =
-            workload.parameters.entry(PARAMETER.to_owned()).or_insert_with(|| chosen.into());
+            workload.parameters.entry(CONGESTION.to_owned()).or_insert_with(|| chosen.into());
         if let Some(own) = own.filter(|_| named.as_str() == Some(SYSTEM_CONGESTION)) {
             *named = own.into();
         }
         used.extend(named.as_str().map(str::to_owned).filter(|name| !used.contains(name)));
     }
+    used
+}
+
+/// Returns the one control that the flag asks for. Returns `None` for the host's, and for several.
+fn asked_control(asked: &[String]) -> Option<&str> {
+    match asked {
+        [one] if one != SYSTEM_CONGESTION => Some(one),
+        _ => None,
+    }
+}
+
+/// Returns the default control of the namespaces that tare makes: the one that the flag asks for, if the kernel permits
+/// it, or else the run's. Returns `None` if it is to be the kernel's own.
+fn choose_default(
+    plan: &Plan,
+    controls: &KernelControls,
+    chosen: &str,
+    asked: &[String],
+) -> Option<String> {
+    let permitted = |name: &&str| controls.permit_default(name);
+    // Where the host's own is not known by name, sockets that ask for it keep the default.
+    let leaves_own = |name: Option<&str>| name == Some(SYSTEM_CONGESTION);
+    let mut named = plan.workloads.iter().map(|one| one.parameters.get(CONGESTION)?.as_str());
+    let is_left = leaves_own(asked.first().map(String::as_str).filter(|_| asked.len() == 1));
+    let default = if is_left || named.any(leaves_own) {
+        Some(controls.own.as_str()).filter(permitted)
+    } else {
+        let run = Some(chosen).filter(permitted).or(Some(UNIVERSAL));
+        asked_control(asked).filter(permitted).or(run)
+    };
+    default.map(str::to_owned)
+}
+
+/// Notes if programs have another default control than the one that the flag asks for.
+fn note_refusal(plan: &mut Plan, of_programs: Option<&str>, asked: &[String]) {
+    let refused = asked_control(asked).filter(|asked| of_programs != Some(asked));
+    if let Some((asked, used)) = refused.zip(of_programs) {
+        let (asked, used) = (asked.to_owned(), used.to_owned());
+        plan.findings.push(Finding::OtherDefaultCongestion { asked, used });
+    }
+}
+
+/// Notes if the host's own control, if it is known, is none of those that are used.
+fn note_host(plan: &mut Plan, own: Option<&str>, used: &[String]) {
     let is_own = |name: &String| name == SYSTEM_CONGESTION || Some(name.as_str()) == own;
     if let Some(host) = own.filter(|_| !used.is_empty() && !used.iter().any(is_own)) {
         let used = used.join(", ");
@@ -155,11 +262,59 @@ mod tests {
         }
     }
 
+    #[test]
+    fn programs_have_the_run_s_control_or_the_one_asked_for_where_a_namespace_may() {
+        let kernel = controls("reno bbr cubic vegas", "reno bbr cubic", true);
+        let restricted = controls("reno bbr cubic", "reno bbr", true);
+        for (kernel, chosen, asked, expected) in [
+            (&kernel, "cubic", &[][..], "cubic"),
+            (&kernel, "reno", &[], "reno"),
+            (&kernel, "cubic", &["bbr"], "bbr"),
+            (&kernel, "cubic", &["vegas"], "cubic"),
+            (&kernel, "cubic", &["nosuch"], "cubic"),
+            (&kernel, "cubic", &["bbr", "reno"], "cubic"),
+            (&kernel, "cubic", &["system"], "bbr"),
+            (&restricted, "cubic", &[], "reno"),
+            (&restricted, "cubic", &["cubic"], "reno"),
+        ] {
+            let asked: Vec<String> = asked.iter().map(|one| (*one).to_owned()).collect();
+            let default = choose_default(&plan(&[None]), kernel, chosen, &asked);
+            assert_eq!(default.as_deref(), Some(expected), "{chosen} {asked:?}");
+        }
+        // A workload that asks for the host's, whose name is not known for all networks, finds it as the default.
+        let left = choose_default(&plan(&[Some("system")]), &kernel, "cubic", &[]);
+        assert_eq!(left.as_deref(), Some("bbr"));
+        let unreadable = KernelControls::default();
+        assert_eq!(choose_default(&plan(&[Some("system")]), &unreadable, "reno", &[]), None);
+        assert_eq!(
+            choose_default(&plan(&[None]), &unreadable, "reno", &[]).as_deref(),
+            Some("reno")
+        );
+    }
+
+    #[test]
+    fn a_control_that_programs_cannot_have_is_told() {
+        let noted = |used: Option<&str>, asked: &[&str]| {
+            let mut plan = plan(&[None]);
+            let asked: Vec<String> = asked.iter().map(|one| (*one).to_owned()).collect();
+            note_refusal(&mut plan, used, &asked);
+            plan.findings.first().map(ToString::to_string)
+        };
+        let told = noted(Some("cubic"), &["vegas"]).unwrap();
+        assert!(told.contains("use cubic instead of vegas"), "{told}");
+        assert_eq!(noted(Some("reno"), &["reno"]), None);
+        assert_eq!(noted(Some("cubic"), &["vegas", "bbr"]), None);
+        assert_eq!(noted(Some("bbr"), &["system"]), None);
+    }
+
     /// Returns a plan of this workload, once for each of these controls; `None` names none.
     fn plan(named: &[Option<&str>]) -> Plan {
         let workload = |control: &Option<&str>| tare_study::WorkloadSpec {
             name: "tcp-stream".to_owned(),
-            parameters: control.iter().map(|name| (PARAMETER.to_owned(), (*name).into())).collect(),
+            parameters: control
+                .iter()
+                .map(|name| (CONGESTION.to_owned(), (*name).into()))
+                .collect(),
             ..tare_study::WorkloadSpec::default()
         };
         let study = tare_study::Study {
@@ -175,7 +330,7 @@ mod tests {
     fn completed(named: &[Option<&str>], own: Option<&str>) -> (Vec<String>, Option<String>) {
         let mut plan = plan(named);
         complete(&mut plan, own, "cubic", |_| true);
-        let controls = plan.workloads.iter().map(|one| &one.parameters[PARAMETER]);
+        let controls = plan.workloads.iter().map(|one| &one.parameters[CONGESTION]);
         let noted = match plan.findings.first() {
             Some(Finding::HostCongestion { used, .. }) => Some(used.clone()),
             _ => None,

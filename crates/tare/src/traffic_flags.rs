@@ -5,6 +5,7 @@ use clap::Args;
 use serde_json::Value;
 use tare_record::Parameters;
 use tare_study::WorkloadSpec;
+use tare_traffic::parameters::CONGESTION;
 
 /// Traffic parameters. The allowed values are those of the workload: see `tare list workloads`.
 #[derive(Debug, Default, Args)]
@@ -34,7 +35,8 @@ pub(crate) struct TrafficArguments {
     /// Method of receiving payload: copy, drop
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     receive: Vec<String>,
-    /// TCP congestion control of both ends [default: the host's]
+    /// TCP congestion control of both ends, also of programs that choose none; system is the host's [default: cubic
+    /// where every end may use it, else reno]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     congestion: Vec<String>,
     /// Set TCP_NODELAY for bulk traffic
@@ -99,6 +101,11 @@ struct TrafficFlag {
 }
 
 impl TrafficArguments {
+    /// Returns the congestion controls that are asked for.
+    pub(crate) fn congestion(&self) -> &[String] {
+        &self.congestion
+    }
+
     /// Returns the flags that are set.
     fn given_flags(&self) -> Vec<TrafficFlag> {
         let lists: [(&'static str, ParameterNames, &[String]); 23] = [
@@ -110,7 +117,7 @@ impl TrafficArguments {
             ("direction", &[&["direction"]], &self.direction),
             ("send", &[&["send"]], &self.send),
             ("receive", &[&["receive"]], &self.receive),
-            ("congestion", &[&["congestion"]], &self.congestion),
+            (CONGESTION, &[&[CONGESTION]], &self.congestion),
             ("buffer", &[&["buffer"]], &self.buffer),
             ("rate", &[&["rate"]], &self.rate),
             ("pacing-rate", &[&["pacing_rate"]], &self.pacing_rate),
@@ -143,7 +150,8 @@ impl TrafficArguments {
         listed.chain(switched).collect()
     }
 
-    /// Applies the flags to the workloads that have their parameters, according to `has`.
+    /// Applies the flags to the workloads that have their parameters, according to `has`. One congestion control is also
+    /// that of workloads for which `has_default_congestion` is true.
     ///
     /// # Errors
     /// Fails if no workload has the parameter of a flag.
@@ -151,9 +159,12 @@ impl TrafficArguments {
         &self,
         workloads: &mut [WorkloadSpec],
         has: impl Fn(&str, &str) -> bool,
+        has_default_congestion: impl Fn(&WorkloadSpec) -> bool,
     ) -> anyhow::Result<()> {
+        let is_default_taken =
+            self.congestion.len() == 1 && workloads.iter().any(has_default_congestion);
         for given in self.given_flags() {
-            let mut taken = false;
+            let mut taken = given.flag == CONGESTION && is_default_taken;
             for workload in workloads.iter_mut() {
                 let names = given.names.iter().find(|names| has(&workload.name, names[0]));
                 let set = names.into_iter().flat_map(|names| names.iter());
@@ -186,7 +197,7 @@ mod tests {
             "bulk" => name == "size",
             _ => ["request", "response", "wait"].contains(&name),
         };
-        arguments.apply(&mut workloads, has).map(|()| workloads)
+        arguments.apply(&mut workloads, has, |one| one.name == "rr").map(|()| workloads)
     }
 
     #[test]
@@ -211,5 +222,17 @@ mod tests {
     fn a_flag_that_nobody_has_is_an_error() {
         let flags = TrafficArguments { gso: true, ..TrafficArguments::default() };
         assert!(applied(&flags).unwrap_err().to_string().starts_with("--gso: no workload"));
+    }
+
+    #[test]
+    fn one_congestion_control_is_that_of_programs_which_choose_none() {
+        let flags = |names: &[&str]| TrafficArguments {
+            congestion: names.iter().map(|one| (*one).to_owned()).collect(),
+            ..TrafficArguments::default()
+        };
+        let workloads = applied(&flags(&["reno"])).unwrap();
+        assert!(workloads.iter().all(|one| one.parameters.is_empty()), "{workloads:?}");
+        let refused = applied(&flags(&["cubic", "reno"])).unwrap_err().to_string();
+        assert!(refused.starts_with("--congestion: no workload"), "{refused}");
     }
 }

@@ -14,6 +14,7 @@ use crate::compare::ratio_family::adjust_by_family;
 use crate::document::comparison_drafts::draft_comparison;
 use crate::document::network_figures::network_drafts;
 use crate::estimate::trial_group::group_trials;
+use crate::explain::mixed_congestion::mixed_congestion;
 use crate::explain::order_reversal::{find_reversals, has_core_sweep};
 use crate::replication::compare_with_publication;
 use crate::select::whole_blocks::{count_whole_blocks, count_whole_turn_blocks};
@@ -59,7 +60,12 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         blocks,
         block_time: woven_block_time(&trials),
         failed: failures.into_iter().cloned().collect(),
-        findings: [run.findings.clone(), core_order_reversals(journal)?].concat(),
+        findings: [
+            run.findings.clone(),
+            mixed_congestion(&run.plan, &trials),
+            core_order_reversals(journal)?,
+        ]
+        .concat(),
         interim_analyses: analyses,
         stopped_by: journal.stopped_by(),
     };

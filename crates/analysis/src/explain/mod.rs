@@ -10,5 +10,6 @@ pub(crate) mod drift;
 pub(crate) mod drop_reasons;
 pub(crate) mod fragmentation;
 pub(crate) mod loss_attribution;
+pub(crate) mod mixed_congestion;
 pub(crate) mod order_reversal;
 pub(crate) mod packet_path;

@@ -3,6 +3,7 @@
 
 use super::run_facts::{Facts, run_facts};
 use super::{CompareOptions, NamedJournal};
+use crate::explain::mixed_congestion::CONGESTION;
 use crate::select::plan_lookup::find_workload_plan;
 use crate::{Error, document};
 use tare_record::{
@@ -117,7 +118,6 @@ fn margin(plan: &Plan, metric: Metric) -> f64 {
 /// Returns the planned parameters of a cell's workload, without the congestion control if the run has one for all: the
 /// default is a run's own, and a difference of it is listed.
 fn compared_parameters(cell: &Cell, plan: &Plan) -> Parameters {
-    const CONGESTION: &str = "congestion";
     let of_name = || plan.workloads.iter().filter(|workload| workload.name == cell.workload);
     let planned = find_workload_plan(cell, plan).map(|plan| plan.parameters.clone());
     let mut parameters = planned.unwrap_or_default();

@@ -107,7 +107,7 @@ impl fmt::Display for Finding {
             Self::OtherCongestionControl { asked, used } => {
                 write!(
                     f,
-                    "congestion control {used} instead of {asked}, which is not allowed: see the sysctl net.ipv4.tcp_allowed_congestion_control"
+                    "congestion control {used} instead of {asked}, which is not allowed or not the default there: see the sysctl net.ipv4.tcp_allowed_congestion_control"
                 )
             }
             Self::NotPinned { reason } => {
@@ -257,7 +257,7 @@ impl fmt::Display for Finding {
             }
             Self::HostCongestion { host, used } => write!(
                 f,
-                "this host's own congestion control is {host}; all networks were measured with {used}, which is the same on every path: --congestion system measures with {host}"
+                "this host's own congestion control is {host}; the networks were measured with {used}, which is the same on every path: --congestion system measures with {host}"
             ),
             Self::WaitedForCores { network, baseline, explained, ratio, ci95: [low, high] } => write!(
                 f,
@@ -266,6 +266,18 @@ impl fmt::Display for Finding {
                 baseline * 100.0,
                 explained * 100.0
             ),
+            Self::OtherDefaultCongestion { asked, used } => write!(
+                f,
+                "programs that choose no congestion control use {used} instead of {asked}, which cannot be made the default of their network namespace: see the sysctl net.ipv4.tcp_allowed_congestion_control"
+            ),
+            Self::MixedCongestion { workload, controls } => {
+                let controls: Vec<String> = controls.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "the programs of {workload} used {}: they take the congestion control of their network namespace, and their figures differ by it, too; --congestion system leaves the host's to all",
+                    controls.join(", and ")
+                )
+            }
             Self::PooledBlocks { blocks } => write!(
                 f,
                 "one block has too few samples beyond the percentile: each figure is that of {blocks} blocks, which are the unit of its interval"

@@ -232,6 +232,8 @@ fn severity(finding: &Finding) -> f64 {
         | Finding::OtherCongestionControl { .. }
         | Finding::SecondAttempt { .. }
         | Finding::HostCongestion { .. }
+        | Finding::OtherDefaultCongestion { .. }
+        | Finding::MixedCongestion { .. }
         | Finding::NotPinned { .. }
         | Finding::WorkloadSkipped { .. }
         | Finding::StandIn { .. }

@@ -35,6 +35,8 @@ impl Weight {
             | Finding::SecondAttempt { .. }
             | Finding::LowHeadroom { .. }
             | Finding::OtherCongestionControl { .. }
+            | Finding::OtherDefaultCongestion { .. }
+            | Finding::MixedCongestion { .. }
             | Finding::NotPinned { .. }
             | Finding::SmallBuffer { .. }
             | Finding::SenderTooSlow { .. }

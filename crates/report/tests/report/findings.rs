@@ -65,6 +65,11 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "host-congestion", "host": "bbr", "used": "cubic"},
         {"kind": "waited-for-cores", "network": 0.05, "baseline": 0.02, "explained": 0.4, "ratio": 0.9,
          "ci95": [0.88, 0.92]},
+        {"kind": "other-default-congestion", "asked": "vegas", "used": "cubic"},
+        {"kind": "mixed-congestion", "workload": "redis", "controls": [
+            {"control": "bbr", "networks": ["native"]},
+            {"control": "cubic", "networks": ["host", "bridge"]},
+        ]},
         {"kind": "pooled-blocks", "blocks": 2},
         {"kind": "few-samples", "metric": "latency_p99", "beyond": 3},
     ]);

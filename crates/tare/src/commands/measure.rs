@@ -268,7 +268,8 @@ fn measure(
         stage.presence,
         start.elapsed,
     )
-    .with_logs(job.directory.join("logs"));
+    .with_logs(job.directory.join("logs"))
+    .with_congestion(plan.default_congestion.clone());
     let measured = run_plan(plan, start, &mut live, &mut writer, &mut stage.display);
     drop(stage.display);
     if let Err(error) = job.places.finish() {

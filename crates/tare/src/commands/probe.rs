@@ -117,7 +117,7 @@ fn plan(arguments: &ProbeArguments) -> anyhow::Result<Plan> {
         names => names.iter().map(|name| named(name)).collect(),
     };
     let has = |workload: &str, name: &str| everything.has_parameter(workload, name);
-    arguments.traffic.apply(&mut workloads, has)?;
+    arguments.traffic.apply(&mut workloads, has, |_| false)?;
     let study = Study {
         name: Some(PROBE_NETWORK.to_owned()),
         networks: Some(vec![format!("{}={PROBE_NETWORK}", arguments.host)]),

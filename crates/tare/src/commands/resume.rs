@@ -5,6 +5,7 @@ use crate::catalogue::{self, BuildCatalogue, build_catalogue};
 use crate::cli::ResumeArguments;
 use crate::commands::measure::{self, MeasureOptions};
 use crate::commands::run::check_links;
+use crate::congestion;
 use crate::docker::DockerSupport;
 use crate::exit::{CommandExit, usage_error};
 use crate::foreign_request::{announce_granted, join_requests};
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &ResumeArguments) -> anyhow::Result<CommandExit> {
     }
     announce_granted(&asked);
     check_plan(&journal.run.plan, &everything)?;
+    congestion::check_default(&journal.run.plan)?;
     announce_retried(&journal);
     let options = MeasureOptions {
         directory: arguments.directory.clone(),

@@ -85,7 +85,7 @@ fn plan(
     apply_workload_flags(&mut study, arguments, everything)?;
     let mut plan =
         study.plan(everything, tare_study::block_order::fresh_seed()).map_err(usage_error)?;
-    congestion::complete_plan(&mut plan, everything)?;
+    congestion::complete_plan(&mut plan, everything, arguments.traffic.congestion())?;
     check_links(&plan, everything)?;
     check_cores(&plan)?;
     Ok(plan)
@@ -263,7 +263,10 @@ fn apply_workload_flags(
         add_workload_metrics(study, &arguments.workloads, everything);
     }
     let has = |workload: &str, name: &str| everything.has_parameter(workload, name);
-    arguments.traffic.apply(&mut all, has)?;
+    let has_default = |workload: &WorkloadSpec| {
+        everything.has_default_congestion(&workload.name, &workload.parameters)
+    };
+    arguments.traffic.apply(&mut all, has, has_default)?;
     for (place, workload) in study.all_workloads_mut().zip(all) {
         *place = workload;
     }

@@ -117,7 +117,8 @@ fn compare() -> anyhow::Result<NullComparison> {
     };
     let everything = build_catalogue(Some(sandbox), ModuleLoading::Never);
     let (networks, workloads) = (&everything.networks, &everything.workloads);
-    let mut live = NetworkEnvironment::new(networks, workloads, stop.flag(), presence, Nanos(0));
+    let mut live = NetworkEnvironment::new(networks, workloads, stop.flag(), presence, Nanos(0))
+        .with_congestion(plan.default_congestion.clone());
     let mut records: Vec<Record> = Vec::new();
     let began = Instant::now();
     let start = StartPoint::default();
@@ -133,7 +134,7 @@ fn plan() -> anyhow::Result<Plan> {
     let everything = build_catalogue(None, ModuleLoading::Never);
     let study = Study::parse(STUDY, "null.toml")?;
     let mut plan = study.plan(&everything, tare_study::block_order::fresh_seed())?;
-    congestion::complete_plan(&mut plan, &everything)?;
+    congestion::complete_plan(&mut plan, &everything, &[])?;
     Ok(plan)
 }
 
