@@ -1,8 +1,11 @@
 //! Findings: all warnings in one enum, each with its evidence.
 
 mod display;
+mod networks_under_control;
 
-use crate::{AblationEffect, MtuFit, Nanos, NetworksUnderControl, PacketDrops, UnaccountedGap};
+pub use networks_under_control::NetworksUnderControl;
+
+use crate::{AblationEffect, MtuFit, Nanos, PacketDrops, UnaccountedGap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

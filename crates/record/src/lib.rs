@@ -20,7 +20,6 @@ mod metric;
 mod mtu_fit;
 mod network_pair;
 mod network_turn;
-mod networks_under_control;
 mod offload;
 mod packet_drops;
 mod plan;
@@ -40,7 +39,7 @@ pub use ablation::{
 };
 pub use directory::{DirectoryError, make_own_directory, open_own_directory};
 pub use failure::{NetworkFailure, RemainingPlan};
-pub use finding::Finding;
+pub use finding::{Finding, NetworksUnderControl};
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
 pub use host::cluster::ClusterDescription;
@@ -59,7 +58,6 @@ pub use metric::{
 pub use mtu_fit::MtuFit;
 pub use network_pair::NetworkPair;
 pub use network_turn::{NETWORK_WORKLOAD, NetworkInspection, NetworkTurn};
-pub use networks_under_control::NetworksUnderControl;
 pub use offload::{Offload, Offloads, UnknownOffload};
 pub use packet_drops::{COPIES_CHAIN, DropCause, PacketDrops};
 pub use plan::{
