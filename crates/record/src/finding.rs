@@ -411,7 +411,7 @@ pub enum Finding {
         /// Smallest number of samples beyond the percentile in any trial.
         beyond: u64,
         /// Number of samples that each trial needs.
-        #[serde(default = "samples_of_one_piece")]
+        #[serde(default = "samples_of_one_piece", skip_serializing_if = "is_of_one_piece")]
         needed: u64,
     },
 }
@@ -420,4 +420,8 @@ pub enum Finding {
 /// asked of all trials.
 fn samples_of_one_piece() -> u64 {
     100
+}
+
+fn is_of_one_piece(needed: &u64) -> bool {
+    *needed == samples_of_one_piece()
 }
