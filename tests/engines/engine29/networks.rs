@@ -43,8 +43,9 @@ pub(crate) fn assert_measured(document: &Value, networks: &[&str]) {
     }
     for network in networks {
         let is_its = |cell: &Value| cell["network"] == *network && cell["metric"] == "throughput";
-        let cell = list(document, "cells").iter().find(|cell| is_its(cell));
-        assert_eq!(cell.expect("a cell")["blocks"], serde_json::json!([0]), "{network}");
+        let cell = list(document, "cells").iter().find(|cell| is_its(cell)).expect("a cell");
+        let is_told = cell["withheld"]["reason"].is_string();
+        assert!(cell["blocks"] == serde_json::json!([0]) || is_told, "{network}: {cell}");
     }
 }
 
