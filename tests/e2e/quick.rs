@@ -92,8 +92,8 @@ fn assert_every_figure(document: &Value) {
             let is = |cell: &&Value| cell["network"] == network && cell["metric"] == metric;
             let cell = cells.iter().find(is).unwrap_or_else(|| panic!("{metric} of {network}"));
             let withheld = cell["withheld"]["reason"].as_str().unwrap_or_default();
-            let too_few = metric == "latency_p99"
-                && withheld.contains("beyond latency_p99, and 30 are");
+            let too_few =
+                metric == "latency_p99" && withheld.contains("beyond latency_p99, and 30 are");
             let pooled = metric == "latency_p99"
                 && list(cell, "findings").iter().any(|finding| finding["kind"] == "pooled-blocks");
             assert!(cell["n"] == 5 || too_few || (pooled && cell["n"] == 2), "{cell}");
