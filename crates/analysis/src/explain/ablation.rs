@@ -129,7 +129,7 @@ fn unaccounted(
         Some((beside, network))
     };
     let rests = gap.filter_map(rest);
-    let gap = gap.filter_map(|block, pair| rest(block, pair).map(|_| pair));
+    let gap = gap.filter_map(|block, pair| rests.in_block(block).map(|_| pair));
     // Both ratios are the baseline's to the network, of the same blocks and analyses.
     let (gap, rest) =
         (figures.ratio(&gap, label, baseline)?, figures.ratio(&rests, label, baseline)?);

@@ -82,9 +82,8 @@ fn common_rounds(network: NetworkRounds<'_>, baseline: NetworkRounds<'_>) -> Vec
     let mut blocks = Vec::new();
     for sample in network.sampled.samples() {
         let of_block = |group: &TrialGroup<'_>| {
-            let mut trials = group.trials.iter().map(|(trial, _)| waiting_by_round(trial));
-            let at = group.trials.iter().position(|(trial, _)| trial.block == sample.block)?;
-            trials.nth(at)
+            let mut trials = group.trials.iter().map(|(trial, _)| trial);
+            trials.find(|trial| trial.block == sample.block).map(|trial| waiting_by_round(trial))
         };
         let beside = baseline.sampled.samples().iter().find(|one| one.block == sample.block);
         let (Some(beside), Some(own), Some(other)) =
