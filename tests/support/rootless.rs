@@ -145,6 +145,11 @@ impl RootlessPodman {
         command
     }
 
+    /// Returns the path of a file in the user's home directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.home.join(name)
+    }
+
     /// Starts the program under test.
     pub fn start(&self, arguments: &[&str]) -> RunningProgram {
         RunningProgram::spawn(self.command(self.home.join(PROGRAM)).args(arguments))
