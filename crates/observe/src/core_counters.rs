@@ -6,6 +6,7 @@
 //! visible only to processes of the machine's first PID namespace.
 
 use crate::files::MachineFiles;
+use crate::kept_files::KeptFiles;
 use crate::proc_stat::ticks_per_second;
 use std::sync::OnceLock;
 use tare_record::{CoreCounts, Nanos};
@@ -30,14 +31,14 @@ impl CoreCounterReading {
     /// Reads the counters of this machine.
     pub(crate) fn read_machine() -> Self {
         static THREADS: OnceLock<Vec<KsoftirqdThread>> = OnceLock::new();
-        let files = MachineFiles::machine();
-        Self::read(&files, THREADS.get_or_init(|| ksoftirqd_threads(&files)))
+        let threads = THREADS.get_or_init(|| ksoftirqd_threads(&MachineFiles::machine()));
+        Self::read(&KeptFiles::machine(), threads)
     }
 
-    fn read(files: &MachineFiles, threads: &[KsoftirqdThread]) -> Self {
-        let softnet = files.text("proc/net/softnet_stat").unwrap_or_default();
-        let mut cores: Vec<CoreCounts> =
-            softnet.lines().zip(0..).filter_map(parse_softnet_line).collect();
+    fn read(files: &KeptFiles, threads: &[KsoftirqdThread]) -> Self {
+        let of_lines = |text: &str| text.lines().zip(0..).filter_map(parse_softnet_line).collect();
+        let softnet = files.parse("proc/net/softnet_stat", |text| Some(of_lines(text)));
+        let mut cores: Vec<CoreCounts> = softnet.unwrap_or_default();
         for core in &mut cores {
             let thread = threads.iter().find(|(number, _)| *number == core.core);
             core.ksoftirqd = thread.and_then(|(_, pid)| ksoftirqd_cpu_time(files, *pid));
@@ -89,8 +90,11 @@ fn ksoftirqd_threads(files: &MachineFiles) -> Vec<KsoftirqdThread> {
 }
 
 /// Reads the CPU time of a kernel thread (proc_pid_stat(5): after the name, utime is the 12th field, then stime).
-fn ksoftirqd_cpu_time(files: &MachineFiles, pid: u32) -> Option<Nanos> {
-    let stat = files.text(format!("proc/{pid}/stat"))?;
+fn ksoftirqd_cpu_time(files: &KeptFiles, pid: u32) -> Option<Nanos> {
+    files.parse(format!("proc/{pid}/stat"), parse_ksoftirqd_stat)
+}
+
+fn parse_ksoftirqd_stat(stat: &str) -> Option<Nanos> {
     let (name, fields) = stat.rsplit_once(") ")?;
     let times = fields.split(' ').skip(11).take(2).map(|field| field.parse::<u64>().ok());
     let ticks: u64 = times.sum::<Option<u64>>()?;
@@ -126,6 +130,7 @@ mod tests {
             ],
         );
         let threads = ksoftirqd_threads(&files);
+        let files = KeptFiles::new(files);
         assert_eq!(threads, [(1, 20)]);
         let before = CoreCounterReading::read(&files, &threads);
         let second = line(16, 0, 0) + &line(300, 8, 1);
@@ -151,7 +156,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let files = MachineFiles::under(root.path());
         assert_eq!(
-            CoreCounterReading::read(&files, &ksoftirqd_threads(&files)),
+            CoreCounterReading::read(&KeptFiles::new(files.clone()), &ksoftirqd_threads(&files)),
             CoreCounterReading::default()
         );
         assert!(!CoreCounterReading::read_machine().cores.is_empty(), "this one says something");

@@ -2,7 +2,7 @@
 //!
 //! An idle core may run as slowly as it likes, so each core's frequency is weighted by its busy time.
 
-use crate::files::MachineFiles;
+use crate::kept_files::KeptFiles;
 use crate::proc_stat::{CpuTicks, ticks_per_second};
 
 /// Frequency of each core, kHz; `None` for a core that does not report it.
@@ -10,9 +10,10 @@ pub(crate) type CoreFrequencies = Vec<Option<u64>>;
 
 /// Reads the frequencies of so many cores. If the first core does not report one, no other is read: most virtual
 /// machines have no cpufreq.
-pub(crate) fn read_frequencies(files: &MachineFiles, cores: usize) -> CoreFrequencies {
+pub(crate) fn read_frequencies(files: &KeptFiles, cores: usize) -> CoreFrequencies {
     let of = |core: usize| -> Option<u64> {
-        files.value(format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq"))
+        let path = format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq");
+        files.parse(path, |text| text.trim().parse().ok())
     };
     match of(0) {
         Some(first) => std::iter::once(Some(first)).chain((1..cores).map(of)).collect(),
@@ -54,7 +55,7 @@ impl MeanFrequency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::write_test_files;
+    use crate::files::{MachineFiles, write_test_files};
     use crate::proc_stat::ProcStat;
 
     /// Returns two cores' times after so many seconds of work of each.
@@ -82,9 +83,15 @@ mod tests {
     #[test]
     fn each_core_is_asked_where_there_is_cpufreq() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(read_frequencies(&MachineFiles::under(root.path()), 2), CoreFrequencies::new());
+        assert_eq!(
+            read_frequencies(&KeptFiles::new(MachineFiles::under(root.path())), 2),
+            CoreFrequencies::new()
+        );
         let of = |core: u32| format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq");
         let files = write_test_files(root.path(), &[(&of(0), "2400000\n"), (&of(2), "800000\n")]);
-        assert_eq!(read_frequencies(&files, 3), [Some(2_400_000), None, Some(800_000)]);
+        assert_eq!(
+            read_frequencies(&KeptFiles::new(files), 3),
+            [Some(2_400_000), None, Some(800_000)]
+        );
     }
 }

@@ -11,6 +11,7 @@
 
 use crate::core_counters::CoreCounterReading;
 use crate::files::MachineFiles;
+use crate::kept_files::KeptFiles;
 use crate::perf_counters::PerfCounters;
 use crate::proc_stat::{ProcStat, ticks_per_second};
 use crate::sampler::{MachineSampler, MachineSamples};
@@ -36,12 +37,18 @@ impl HostActivityMonitor {
         let counters = PerfCounters::open_machine(agents);
         Self {
             cores: Some(CoreCounterReading::read_machine()),
-            ..Self::with_files(MachineFiles::machine(), trial, counters)
+            ..Self::with_files(MachineFiles::machine(), KeptFiles::machine(), trial, counters)
         }
     }
 
-    fn with_files(files: MachineFiles, trial: Nanos, counters: Option<PerfCounters>) -> Self {
-        let sampler = MachineSampler::start(files.clone(), trial, counters);
+    /// Starts to observe the machine of these files. `kept` are those that the sampler reads.
+    fn with_files(
+        files: MachineFiles,
+        kept: KeptFiles,
+        trial: Nanos,
+        counters: Option<PerfCounters>,
+    ) -> Self {
+        let sampler = MachineSampler::start(kept, trial, counters);
         let whole = WholeTrialObservation::start(&files);
         let start = ProcStat::read(&files);
         Self { start, own: own_time(), sampler, whole, cores: None, files }
@@ -95,6 +102,11 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
+    fn observe(files: MachineFiles) -> HostActivityMonitor {
+        let kept = KeptFiles::new(files.clone());
+        HostActivityMonitor::with_files(files, kept, Nanos(SECOND), None)
+    }
+
     #[test]
     fn a_watch_reads_twice() {
         let root = tempfile::tempdir().unwrap();
@@ -103,8 +115,7 @@ mod tests {
             root.path(),
             &[("proc/stat", &before), ("proc/loadavg", "0.1 0.2 0.3 1/9 7\n")],
         );
-        let watch =
-            HostActivityMonitor::with_files(MachineFiles::under(root.path()), Nanos(SECOND), None);
+        let watch = observe(MachineFiles::under(root.path()));
         let ticks = ticks_per_second();
         let after = stat([ticks, 0, 0, ticks, 0, 0, 0, 0]).replace("ctxt 7\n", "ctxt 49\n");
         write_test_files(
@@ -137,7 +148,7 @@ mod tests {
             write_test_files(root.path(), &files)
         };
         let files = lay(&stat([0; 8]), "1\n", "throttled_usec 10\n");
-        let watch = HostActivityMonitor::with_files(files, Nanos(SECOND), None);
+        let watch = observe(files);
         let after = stat([0, 0, ticks, ticks * 2, 0, 0, 0, ticks]);
         lay(&after, "3\n", "throttled_usec 2010\n");
         let (_, findings) = watch.finish(Nanos(SECOND), None);
@@ -155,8 +166,7 @@ mod tests {
     fn without_the_file_nothing_is_said() {
         let root = tempfile::tempdir().unwrap();
         let (meanwhile, findings) =
-            HostActivityMonitor::with_files(MachineFiles::under(root.path()), Nanos(SECOND), None)
-                .finish(Nanos(7), None);
+            observe(MachineFiles::under(root.path())).finish(Nanos(7), None);
         assert_eq!(meanwhile, HostActivity { agents: Nanos(7), ..HostActivity::default() });
         assert!(findings.is_empty());
     }

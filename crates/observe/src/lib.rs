@@ -19,6 +19,7 @@ mod frequency;
 pub mod fuzzing;
 pub mod headroom;
 pub mod host_activity;
+mod kept_files;
 pub mod limits;
 mod meminfo;
 mod memory;

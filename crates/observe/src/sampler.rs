@@ -1,7 +1,7 @@
 //! Sampler of the machine during a trial: CPU time of each core, frequency of the cores, and hardware counters.
 
-use crate::files::MachineFiles;
 use crate::frequency::{self, CoreFrequencies, MeanFrequency};
+use crate::kept_files::KeptFiles;
 use crate::perf_counters::{PerfCounters, PerfReadings};
 use crate::proc_stat::{ProcStat, ticks_per_second};
 use rustix::time::{ClockId, clock_gettime};
@@ -50,7 +50,7 @@ pub(crate) struct MachineSampler {
 
 impl MachineSampler {
     /// Starts to sample a trial of this length, with these counters.
-    pub(crate) fn start(files: MachineFiles, trial: Nanos, counters: Option<PerfCounters>) -> Self {
+    pub(crate) fn start(files: KeptFiles, trial: Nanos, counters: Option<PerfCounters>) -> Self {
         let (stop, stopped) = channel::<()>();
         let step = sampling_interval(trial);
         let thread = thread::Builder::new().name("sample the cores".to_owned()).spawn(move || {
@@ -82,7 +82,7 @@ fn wait_for_next(stopped: &Receiver<()>, step: Duration) -> bool {
 
 /// Takes readings: one at the beginning, one after each wait, one at the end.
 fn take_readings(
-    files: &MachineFiles,
+    files: &KeptFiles,
     counters: Option<&PerfCounters>,
     mut wait: impl FnMut() -> bool,
 ) -> Vec<MachineReading> {
@@ -137,12 +137,9 @@ fn to_samples(
 }
 
 /// Reads all sources once.
-pub(crate) fn read(
-    files: &MachineFiles,
-    counters: Option<&PerfCounters>,
-) -> Option<MachineReading> {
+pub(crate) fn read(files: &KeptFiles, counters: Option<&PerfCounters>) -> Option<MachineReading> {
     let begun = Instant::now();
-    let stat = ProcStat::read(files)?;
+    let stat = files.parse("proc/stat", ProcStat::parse)?;
     let now = clock_gettime(ClockId::Monotonic);
     let hardware = counters.and_then(PerfCounters::read);
     let at = Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs());
@@ -165,7 +162,7 @@ mod tests {
     /// Returns samples of this machine with `waits` waits in between, during each of which this thread works.
     fn machine(waits: usize, counters: Option<PerfCounters>) -> MachineSamples {
         let mut left = waits;
-        let readings = take_readings(&MachineFiles::machine(), counters.as_ref(), || {
+        let readings = take_readings(&KeptFiles::machine(), counters.as_ref(), || {
             burn_cpu();
             left -= 1;
             left > 0
@@ -217,7 +214,7 @@ mod tests {
             let speed = "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq";
             let files = write_test_files(root.path(), &[("proc/stat", &text), (speed, kilohertz)]);
             at += 10;
-            MachineReading { at: Nanos(at), ..read(&files, None).unwrap() }
+            MachineReading { at: Nanos(at), ..read(&KeptFiles::new(files), None).unwrap() }
         };
         let readings = [reading(0, "1"), reading(1, "800000\n"), reading(3, "2600000\n")].to_vec();
         let frequency = |epoch| to_samples(readings.clone(), None, epoch).frequency;
@@ -256,7 +253,7 @@ mod tests {
     /// The next sample is due in years. The end of the sampler shows that nothing waits for that sample.
     #[test]
     fn a_sampler_that_waits_ends_when_it_is_stopped() {
-        let sampler = MachineSampler::start(MachineFiles::machine(), Nanos(u64::MAX), None);
+        let sampler = MachineSampler::start(KeptFiles::machine(), Nanos(u64::MAX), None);
         assert_eq!(sampler.finish(None).cost.0, 2, "at the beginning and at the end");
     }
 }

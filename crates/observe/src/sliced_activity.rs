@@ -7,6 +7,7 @@
 use crate::core_counters::CoreCounterReading;
 use crate::files::MachineFiles;
 use crate::frequency::MeanFrequency;
+use crate::kept_files::KeptFiles;
 use crate::perf_counters::PerfCounters;
 use crate::proc_stat::ticks_per_second;
 use crate::sampler::{MachineReading, read};
@@ -23,6 +24,7 @@ use tare_record::{
 pub struct SlicedActivityMonitor {
     files: MachineFiles,
     counters: Option<PerfCounters>,
+    kept: KeptFiles,
     whole: WholeTrialObservation,
     open: Option<SliceReading>,
     sums: SliceSums,
@@ -60,6 +62,7 @@ impl SlicedActivityMonitor {
             counters: PerfCounters::open_machine(agents),
             whole: WholeTrialObservation::start(&files),
             files,
+            kept: KeptFiles::machine(),
             open: None,
             sums: SliceSums::default(),
         }
@@ -81,7 +84,7 @@ impl SlicedActivityMonitor {
 
     fn read(&mut self) -> Option<SliceReading> {
         let cores = CoreCounterReading::read_machine();
-        let machine = read(&self.files, self.counters.as_ref())?;
+        let machine = read(&self.kept, self.counters.as_ref())?;
         self.sums.cost.0 += 1;
         self.sums.cost.1 += machine.duration;
         Some(SliceReading { machine, cores, own: own_time() })

@@ -54,6 +54,11 @@ pub trait Catalogue {
         false
     }
 
+    /// Returns true if the threads of a workload sleep until the other end's message arrives, message by message.
+    fn waits_for_messages(&self, _workload: &str) -> bool {
+        false
+    }
+
     /// Returns the time of which a workload's slices are a multiple, as it runs a program anew in each. Returns `None` if
     /// its slices may have any length.
     fn slice_unit(&self, _workload: &str) -> Option<Nanos> {

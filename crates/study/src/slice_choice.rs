@@ -14,6 +14,10 @@ use tare_stats::student::StudentT;
 /// that of runs whose number of blocks is fixed.
 pub const LENGTHS: [Nanos; 3] = [Nanos(10_000_000), Nanos(20_000_000), Nanos(5_000_000)];
 
+/// The same where threads sleep until the other end's message arrives. A connection that pauses leaves a timer of a delayed
+/// acknowledgement, which keeps a core's idle tick for some 6 ms, 40 ms later: in a slice of another network.
+pub const MESSAGE_LENGTHS: [Nanos; 2] = [Nanos(50_000_000), Nanos(100_000_000)];
+
 /// Time of a slice in addition to its traffic: four wake-ups, and the pipes of the agents.
 const ORDER_TIME: Nanos = Nanos(500_000);
 

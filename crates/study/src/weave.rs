@@ -7,6 +7,10 @@ use tare_record::{Nanos, Plan, Shape, SlicePlan, WarmUpPolicy};
 /// Uncounted beginning of a slice: caches are cold, and a thread's first packets find it asleep.
 const SKIP: Nanos = Nanos(1_000_000);
 
+/// Uncounted beginning of a slice where threads sleep until the other end's message arrives: until then the kernel keeps the
+/// tick of idle cores, which wake faster with it than they do while the traffic lasts.
+const MESSAGE_SKIP: Nanos = Nanos(10_000_000);
+
 /// Shortest slice where agents are on other machines, and its uncounted beginning: an order takes some milliseconds over
 /// a control channel, and clients on several machines begin as they receive theirs.
 const SHORTEST_REMOTE: Nanos = Nanos(50_000_000);
@@ -14,6 +18,9 @@ const REMOTE_SKIP: Nanos = Nanos(5_000_000);
 
 /// Slices that warm the connections of a trial up: windows open, and the kernel's tuning of buffers settles.
 const WARM_UP: u32 = 2;
+
+/// Slices that warm up a connection of single messages, which fill no window.
+const MESSAGE_WARM_UP: u32 = 1;
 
 /// Slices that warm up the server of a program that is run anew in each of them.
 const PROGRAM_WARM_UP: u32 = 1;
@@ -42,7 +49,23 @@ pub(crate) fn slices(
         Some(unit) => {
             Some(program_slices(together, length.filter(|length| *length >= unit)?, unit))
         }
-        None => Some(slice_plan(together, length.unwrap_or(slice_choice::LENGTHS[0]), SKIP)),
+        None => {
+            let length = length.unwrap_or(tried_lengths(workload, catalogue)[0]);
+            Some(if catalogue.waits_for_messages(workload) {
+                message_slices(together, length)
+            } else {
+                slice_plan(together, length, SKIP)
+            })
+        }
+    }
+}
+
+/// Returns the lengths that the first blocks of a run try.
+pub(crate) fn tried_lengths(workload: &str, catalogue: &dyn Catalogue) -> &'static [Nanos] {
+    if catalogue.waits_for_messages(workload) {
+        &slice_choice::MESSAGE_LENGTHS
+    } else {
+        &slice_choice::LENGTHS
     }
 }
 
@@ -50,6 +73,11 @@ pub(crate) fn slices(
 fn slice_plan(together: Nanos, length: Nanos, skip: Nanos) -> SlicePlan {
     let rounds = u32::try_from((together.0 / length.0.max(1)).max(1)).unwrap_or(u32::MAX);
     SlicePlan { rounds, warm_up: WARM_UP, length, skip }
+}
+
+/// Returns slices of threads that sleep until the other end's message arrives.
+fn message_slices(together: Nanos, length: Nanos) -> SlicePlan {
+    SlicePlan { warm_up: MESSAGE_WARM_UP, ..slice_plan(together, length, MESSAGE_SKIP) }
 }
 
 /// Returns slices in each of which a program is run anew, for a multiple of this unit. The program counts from the moment
@@ -61,7 +89,9 @@ fn program_slices(together: Nanos, length: Nanos, unit: Nanos) -> SlicePlan {
 
 /// Returns slices that are long enough for agents on other machines.
 fn remote_slices(slices: SlicePlan) -> SlicePlan {
-    slice_plan(slices.duration(), slices.length.max(SHORTEST_REMOTE), REMOTE_SKIP)
+    let length = slices.length.max(SHORTEST_REMOTE);
+    let skip = slices.skip.max(REMOTE_SKIP);
+    SlicePlan { warm_up: slices.warm_up, ..slice_plan(slices.duration(), length, skip) }
 }
 
 /// Weaves the workloads of a plan that have slices, and takes the slices away if the networks cannot be woven. Returns

@@ -1,8 +1,8 @@
 //! Expansion of a study's workloads: sweeps are unrolled, parameters resolved, times checked.
 
 use crate::spec::WorkloadSpec;
-use crate::weave::slices;
-use crate::{Catalogue, Error, NameOrigin, SliceLength, Study, slice_choice};
+use crate::weave::{slices, tried_lengths};
+use crate::{Catalogue, Error, NameOrigin, SliceLength, Study};
 use std::collections::BTreeSet;
 use tare_record::{Finding, LONGEST_TRIAL, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
 
@@ -187,6 +187,8 @@ fn expand_workload(
     let together = workload.woven_duration.map_or(duration, |span| span.0);
     let slices = slices(method.slice, together, &name, catalogue);
     let is_tried = slices.is_some() && method.slice == Some(SliceLength::Auto);
+    let slice_lengths =
+        if is_tried { tried_lengths(&name, catalogue).to_vec() } else { Vec::new() };
     let wanted = |metric: &Metric| metrics.is_none_or(|wanted| wanted.contains(metric));
     Ok(WorkloadPlan {
         metrics: measured.into_iter().filter(wanted).collect(),
@@ -196,7 +198,7 @@ fn expand_workload(
         interval,
         warm_up,
         slices,
-        slice_lengths: if is_tried { slice_choice::LENGTHS.to_vec() } else { Vec::new() },
+        slice_lengths,
         stands_for,
     })
 }

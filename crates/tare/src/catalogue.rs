@@ -164,6 +164,10 @@ impl Catalogue for BuildCatalogue {
         self.workloads.find(workload).is_ok_and(|workload| workload.can_run_in_slices())
     }
 
+    fn waits_for_messages(&self, workload: &str) -> bool {
+        self.workloads.find(workload).is_ok_and(|workload| workload.waits_for_messages())
+    }
+
     fn slice_unit(&self, workload: &str) -> Option<Nanos> {
         self.workloads.find(workload).ok()?.slice_unit()
     }

@@ -118,11 +118,21 @@ pub fn pin_thread(core: u32) -> Option<Finding> {
     }
     let mut set = CpuSet::new();
     set.set(index);
-    let error = sched_setaffinity(None, &set).err()?;
+    let error = set_affinity(&set).err()?;
     Some(Finding::NotPinned { reason: format!("cannot pin a thread to core {core}: {error}") })
 }
 
+/// Lets the calling thread run on these cores. If it already does, the kernel is not asked: to take the old set away leaves
+/// work to RCU, which keeps the core's tick running for some 20 ms (see `kept_files.rs` of `tare-observe`).
+fn set_affinity(cores: &CpuSet) -> rustix::io::Result<()> {
+    if sched_getaffinity(None).is_ok_and(|own| own == *cores) {
+        return Ok(());
+    }
+    sched_setaffinity(None, cores)
+}
+
 /// Cores on which the calling thread may run, which it gets back when this is dropped.
+#[derive(Debug)]
 pub(crate) struct AffinityGuard(Option<CpuSet>);
 
 impl AffinityGuard {
@@ -136,7 +146,7 @@ impl Drop for AffinityGuard {
     fn drop(&mut self) {
         if let Some(set) = &self.0 {
             // The kernel refuses a set only if all its cores are gone, and then any core will do.
-            let _ = sched_setaffinity(None, set);
+            let _ = set_affinity(set);
         }
     }
 }

@@ -147,6 +147,12 @@ pub trait Workload: Send + Sync {
         false
     }
 
+    /// Returns true if the threads of both ends sleep until the other end's message arrives, message by message: round trips
+    /// one after another. Their time depends on how an idle core wakes.
+    fn waits_for_messages(&self) -> bool {
+        false
+    }
+
     /// Returns the time of which slices are a multiple, for a workload that runs a program anew in each. Returns `None` if
     /// slices may have any length, as connections last.
     fn slice_unit(&self) -> Option<Nanos> {

@@ -2,7 +2,7 @@
 
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::FlowGroup;
-use crate::placement::SideCores;
+use crate::placement::{AffinityGuard, SideCores, pin_thread};
 use crate::slices::window::SliceWindow;
 use crate::workers::{self, WorkerOutput};
 use crate::{Error, TrialTask, clock};
@@ -27,6 +27,8 @@ pub(crate) struct ClientSlices {
     cpu: Nanos,
     /// Findings of the worker threads so far, each once.
     findings: Vec<Finding>,
+    /// Cores of the thread before the first slice, if the slices run on the calling thread.
+    cores: Option<AffinityGuard>,
 }
 
 impl ClientSlices {
@@ -38,7 +40,7 @@ impl ClientSlices {
         let plan = task.slices.ok_or_else(|| {
             Error::Job("cannot run a slice: the trial runs in one piece: order `go`".to_owned())
         })?;
-        Ok(Self { plan, next: 0, cpu: Nanos(0), findings: Vec::new() })
+        Ok(Self { plan, next: 0, cpu: Nanos(0), findings: Vec::new(), cores: None })
     }
 
     /// Returns the slices of a task that have run, or creates them before the first one.
@@ -65,7 +67,8 @@ impl ClientSlices {
         cores: &SideCores,
         task: &TrialTask,
     ) -> Result<(), Error> {
-        let (window, patience) = (self.begin(), Arc::new(SharedDeadline::default()));
+        let window = self.begin(groups.len(), cores, task);
+        let patience = Arc::new(SharedDeadline::default());
         let mut resumed = std::mem::take(groups);
         resumed.iter_mut().for_each(|group| group.begin_slice(window, &patience));
         *groups = self.add(workers::run_flow_groups(resumed, cores, task, &patience)?);
@@ -88,8 +91,21 @@ impl ClientSlices {
         Ok(self.into_output(ended))
     }
 
-    /// Begins the next slice now. A slice beyond the last one does not count.
-    pub(crate) fn begin(&mut self) -> SliceWindow {
+    /// Begins the next slice of so many flow groups now. A slice beyond the last one does not count.
+    ///
+    /// If the calling thread carries the only group, it stays on its core until the last slice has ended: all slices of a
+    /// task run on one thread.
+    pub(crate) fn begin(
+        &mut self,
+        groups: usize,
+        cores: &SideCores,
+        task: &TrialTask,
+    ) -> SliceWindow {
+        if self.cores.is_none() && groups == 1 {
+            self.cores = Some(AffinityGuard::keep());
+            // The worker of each slice tells if that fails.
+            let _ = cores.nth(task.index as usize).and_then(pin_thread);
+        }
         let window = SliceWindow::slice(&self.plan, self.next, clock::now().0);
         self.next += 1;
         window

@@ -122,6 +122,11 @@ impl UdpTransmitter {
 }
 
 impl PreparedSenders {
+    /// Returns the number of threads that send.
+    pub(crate) fn thread_count(&self) -> usize {
+        self.lanes.len()
+    }
+
     /// Returns the number of datagrams sent so far.
     pub(crate) fn sent(&self) -> u64 {
         self.lanes.iter().flat_map(UdpSender::sent).map(|(_, sent)| sent).sum()

@@ -56,6 +56,10 @@ impl Workload for TcpRr {
         true
     }
 
+    fn waits_for_messages(&self) -> bool {
+        true
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         let progress = SliceProgress::for_task(task);
         let shared = ServingState::new(task, progress.clone());

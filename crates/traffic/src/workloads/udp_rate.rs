@@ -242,7 +242,7 @@ impl Client for RateClient {
                 RateSlices { all: ClientSlices::for_task(task)?, senders, sent_for: 0 }
             }
         };
-        let window = all.begin();
+        let window = all.begin(senders.thread_count(), &self.transmitter.cores, task);
         let (senders, driven) = self.transmitter.send_slice(senders, window, sent_for)?;
         all.add(driven);
         let sent = senders.sent();

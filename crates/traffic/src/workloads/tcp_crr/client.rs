@@ -89,7 +89,8 @@ impl Client for CrrClient {
 
     fn run_slice(&mut self) -> Result<u64, Error> {
         let slices = ClientSlices::started(&mut self.slices, &self.task)?;
-        let (window, patience) = (slices.begin(), SharedDeadline::default());
+        let window = slices.begin(self.callers.len(), &self.cores, &self.task);
+        let patience = SharedDeadline::default();
         let mut callers = std::mem::take(&mut self.callers);
         callers.iter_mut().for_each(|caller| caller.begin_slice(window));
         let work = |caller: &mut CrrClientWorker| caller.run(&patience);

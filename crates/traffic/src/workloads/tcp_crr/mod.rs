@@ -104,6 +104,10 @@ impl Workload for TcpCrr {
         true
     }
 
+    fn waits_for_messages(&self) -> bool {
+        true
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         Ok(Box::new(CrrServer::start(task)?))
     }

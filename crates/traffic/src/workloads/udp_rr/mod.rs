@@ -71,6 +71,10 @@ impl Workload for UdpRr {
         true
     }
 
+    fn waits_for_messages(&self) -> bool {
+        true
+    }
+
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         let doors = handshake::listen(&task.addresses)?;
         let progress = SliceProgress::for_task(task);
