@@ -39,6 +39,10 @@ impl Catalogue for TestCatalogue {
         workload != "whole"
     }
 
+    fn waits_for_messages(&self, workload: &str) -> bool {
+        workload == "messages"
+    }
+
     fn slice_unit(&self, workload: &str) -> Option<Nanos> {
         (workload == "program").then_some(SLICE_UNIT)
     }

@@ -187,6 +187,27 @@ mod tests {
     }
 
     #[test]
+    fn slices_of_threads_that_sleep_are_longer_and_begin_later() {
+        let catalogue = TestCatalogue { workloads: &["messages"], ..PROGRAMS };
+        let planned = |slice: &str| {
+            let text = format!("[method]\nduration = '5s'\nslice = '{slice}'");
+            let study = Study::parse(&text, "test").unwrap();
+            study.plan(&catalogue, 7).unwrap().workloads.remove(0)
+        };
+        let slices = |rounds, length| {
+            Some(SlicePlan { rounds, warm_up: MESSAGE_WARM_UP, length, skip: MESSAGE_SKIP })
+        };
+        let tried = planned("auto");
+        assert_eq!(tried.slices, slices(100, slice_choice::MESSAGE_LENGTHS[0]));
+        assert_eq!(tried.slice_lengths, slice_choice::MESSAGE_LENGTHS);
+        let asked = planned("20ms");
+        assert_eq!((asked.slices, asked.slice_lengths), (slices(250, Nanos(20_000_000)), vec![]));
+        // Agents on other machines have the later of both beginnings.
+        let remote = remote_slices(asked.slices.unwrap());
+        assert_eq!(Some(remote), slices(100, SHORTEST_REMOTE));
+    }
+
+    #[test]
     fn a_scaled_study_is_woven_where_it_can_be() {
         let text = "[method]\nduration = '5m'\nblocks = 10";
         let study = Study::parse(text, "test").and_then(crate::scaled).unwrap();

@@ -127,3 +127,33 @@ impl ClientSlices {
         WorkerOutput { lanes: groups, cpu: self.cpu, findings: self.findings }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::thread::sched_getaffinity;
+
+    #[test]
+    fn the_only_worker_keeps_its_core_until_the_slices_are_over() {
+        let slices = SlicePlan { rounds: 2, warm_up: 1, length: Nanos(1), skip: Nanos(0) };
+        let mut task = TrialTask::for_test("tcp-rr", vec![([127, 0, 0, 1], 7).into()]);
+        task.slices = Some(slices);
+        let allowed = || {
+            let set = sched_getaffinity(None).unwrap();
+            (0..rustix::thread::CpuSet::MAX_CPU)
+                .filter(|&core| set.is_set(core))
+                .collect::<Vec<_>>()
+        };
+        let before = allowed();
+        let pinned = SideCores::Pinned(vec![u32::try_from(before[0]).unwrap()]);
+        for (groups, within) in [(1, vec![before[0]]), (2, before.clone())] {
+            let mut client = ClientSlices::for_task(&task).unwrap();
+            for _ in 0..2 {
+                client.begin(groups, &pinned, &task);
+                assert_eq!(allowed(), within, "{groups} groups");
+            }
+            drop(client);
+            assert_eq!(allowed(), before, "{groups} groups");
+        }
+    }
+}
