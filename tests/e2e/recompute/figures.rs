@@ -112,7 +112,7 @@ pub(crate) fn figure(
 }
 
 /// Returns a latency of one of three kinds: its maximum, or a percentile with as many samples beyond it as are needed.
-fn latency(
+pub(crate) fn latency(
     metric: &str,
     needed: f64,
     clients: &[Vec<&Value>],

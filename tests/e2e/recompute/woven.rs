@@ -1,17 +1,20 @@
 //! Woven trials, after docs/METHOD.md: ratios of rounds, and percentiles of pools of blocks.
 
-use super::figures::{TrialFigure, clients, figure};
+use super::figures::{TrialFigure, clients, figure, latency};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use support::text;
 
-/// Returns the figures of a trial's rounds. Returns `None` if it was not woven, or if a round is too short for the
-/// metric.
+/// Returns the figures of a trial's rounds, or of fifths of them. Returns `None` if it was not woven, or if they are too
+/// short for the metric.
 pub(crate) fn rounds(trial: &Value, metric: &str) -> Option<Vec<f64>> {
     if trial["slices"].is_null() {
         return None;
     }
     let clients = clients(trial);
+    if ["_p95", "_p99", "_p99.9"].iter().any(|point| metric.ends_with(point)) {
+        return fifths(&clients, metric);
+    }
     let fewest = match metric {
         "throughput" | "transactions" | "connections" => None,
         "latency_p50" => Some(200),
@@ -28,6 +31,19 @@ pub(crate) fn rounds(trial: &Value, metric: &str) -> Option<Vec<f64>> {
                 TrialFigure::Value(value) => Some(value),
                 TrialFigure::TooFew | TrialFigure::Nothing => None,
             }
+        })
+        .collect()
+}
+
+/// Returns a percentile of each fifth of the rounds, in order. Returns `None` if one of them has fewer than 15 samples
+/// beyond it.
+fn fifths(clients: &[Vec<&Value>], metric: &str) -> Option<Vec<f64>> {
+    let rounds = clients.iter().map(Vec::len).min().filter(|&rounds| rounds >= 5)?;
+    let ends = |part: usize| (part * rounds / 5, (part + 1) * rounds / 5);
+    (0..5)
+        .map(|part| match latency(metric, 15.0, clients, ends(part).0, ends(part).1) {
+            TrialFigure::Value(value) => Some(value),
+            TrialFigure::TooFew | TrialFigure::Nothing => None,
         })
         .collect()
 }

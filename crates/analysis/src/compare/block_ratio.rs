@@ -25,7 +25,7 @@ pub struct BlockRatio {
 
 impl InterimComparison {
     /// Returns the ratios of a workload in the blocks of the main phase so far, for all metrics that have figures of
-    /// rounds.
+    /// single rounds.
     #[must_use]
     pub fn block_ratios(&self, workload: usize) -> Vec<BlockRatio> {
         let plan = self.plan();
@@ -37,6 +37,9 @@ impl InterimComparison {
                 let pairs = common_blocks(self.main_estimates(shape, workload, network), beside);
                 for (block, estimate, beside) in pairs {
                     let metrics = plan.workloads[workload].metrics.iter();
+                    // Percentiles beyond the median have figures of a few parts, which tell little about the error.
+                    let metrics = metrics
+                        .filter(|metric| !metric.quantile().is_some_and(|share| share > 0.5));
                     ratios.extend(metrics.filter_map(|&metric| {
                         let logs = round_logs(estimate.rounds_of(metric), beside.rounds_of(metric));
                         let (log_ratio, error) = mean_with_error(&logs)?;

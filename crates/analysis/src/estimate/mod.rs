@@ -25,8 +25,8 @@ use tare_stats::shift::LevelShift;
 pub struct TrialEstimate {
     /// Figure of each metric of the plan.
     pub figures: BTreeMap<Metric, MetricFigure>,
-    /// Figures of the rounds of a woven trial, for metrics that a round is long enough for. Empty in a trial in one
-    /// piece.
+    /// Figures of the rounds of a woven trial, for metrics that a round is long enough for, or of parts of them. Empty
+    /// in a trial in one piece.
     pub rounds: BTreeMap<Metric, Vec<f64>>,
     /// Figures of each client. `None` if there is only one client.
     pub clients: Option<ClientFigures>,

@@ -1,17 +1,25 @@
-//! Figures of the rounds of a woven trial: each slice alone.
+//! Figures of the rounds of a woven trial: each slice alone, or several in a row.
 //!
-//! Ratios of woven networks are made within rounds, which lie milliseconds apart, and then averaged over a block. Only
-//! metrics that a slice is long enough for have figures of rounds: rates, and the median of round trips.
+//! Ratios of woven networks are made within rounds, which lie milliseconds apart, and then averaged over a block. A slice
+//! is long enough for rates, and for the median of round trips. Percentiles beyond it are those of parts of a block: in
+//! one that the machine disturbed, a hundredth of all transactions is soon late.
 
+use crate::estimate::figures::samples_beyond;
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
-use tare_record::{LatencyKind, Metric, Nanos, TrafficCount, Trial};
+use tare_record::{
+    LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos, TrafficCount, Trial,
+};
 
 /// Fewest round trips of a slice whose median is taken.
 const FEWEST_ROUND_TRIPS: u64 = 200;
 
-/// Returns the figures of every round, for those of these metrics that have any. Returns nothing for a trial in one
-/// piece.
+/// Parts of a block whose percentiles beyond the median are taken, and the fewest samples beyond one in each.
+const PARTS: usize = 5;
+const FEWEST_BEYOND: u64 = 15;
+
+/// Returns the figures of every round, or of every part of the rounds, for those of these metrics that have any. Returns
+/// nothing for a trial in one piece.
 pub(crate) fn round_figures(
     trial: &Trial,
     traffic: &TrialTraffic<'_>,
@@ -28,7 +36,12 @@ pub(crate) fn round_figures(
                 Some(traffic.rates(TrafficCount::Operations))
             }
             Metric::LatencyP50 => medians(traffic),
-            _ => None,
+            other => match other.latency() {
+                Some((kind, LatencyStatistic::Quantile(share))) if share > 0.5 => {
+                    percentiles_of_parts(traffic, kind, share)
+                }
+                _ => None,
+            },
         };
         all.extend(figures.map(|figures| (metric, figures)));
     }
@@ -46,6 +59,27 @@ fn medians(traffic: &TrialTraffic<'_>) -> Option<Vec<f64>> {
         medians.push(Nanos(median?).as_micros_f64());
     }
     Some(medians)
+}
+
+/// Returns a percentile of every part, µs: of the same number of successive rounds each, or one more. Returns `None` if
+/// there are fewer rounds than parts, or if a part has too few samples.
+fn percentiles_of_parts(
+    traffic: &TrialTraffic<'_>,
+    kind: LatencyKind,
+    share: f64,
+) -> Option<Vec<f64>> {
+    let rounds = traffic.len();
+    if rounds < PARTS {
+        return None;
+    }
+    let is_enough =
+        |latencies: &LatencyHistogram| samples_beyond(latencies.count(), share) >= FEWEST_BEYOND;
+    let of_part = |part: usize| {
+        let latencies = traffic.latencies(part * rounds / PARTS..(part + 1) * rounds / PARTS, kind);
+        let percentile = latencies.filter(is_enough)?.quantile(share)?;
+        Some(Nanos(percentile).as_micros_f64())
+    };
+    (0..PARTS).map(of_part).collect()
 }
 
 #[cfg(test)]
@@ -69,5 +103,35 @@ mod tests {
         trial.slices = Some(TrialSlices { plan, began: vec![Nanos(0), Nanos(1)] });
         let rates = [50, 75].map(|count| f64::from(count) / length.as_secs_f64());
         assert_eq!(figures(&trial), BTreeMap::from([(Metric::Tps, rates.to_vec())]));
+    }
+
+    /// Returns a trial of as many slices as there are numbers of round trips, each of 1 to 100 µs in turn.
+    fn round_trips(slices: &[u64]) -> Trial {
+        let mut trial = trial("host", 0, &vec![0; slices.len()]);
+        for (interval, &count) in trial.series[0].intervals.iter_mut().zip(slices) {
+            let nanos = (0..count).map(|nth| (nth % 100 + 1) * 1_000);
+            interval.latency = Some(LatencyHistogram::from_nanos(nanos).unwrap());
+        }
+        let length = trial.series[0].intervals[0].length;
+        let rounds = u32::try_from(slices.len()).unwrap();
+        let plan = SlicePlan { rounds, warm_up: 0, length, skip: Nanos(0) };
+        trial.slices = Some(TrialSlices { plan, began: vec![Nanos(0); slices.len()] });
+        trial
+    }
+
+    #[test]
+    fn a_tail_has_a_figure_in_every_part_of_a_block() {
+        let tails = |slices: &[u64]| {
+            let trial = round_trips(slices);
+            let metrics = [Metric::LatencyP99, Metric::LatencyMax];
+            round_figures(&trial, &TrialTraffic::from_trial(&trial), &metrics)
+        };
+        // Parts of two rounds each, the last of three.
+        let found = tails(&[750; 11]);
+        assert_eq!(found.keys().collect::<Vec<_>>(), [&Metric::LatencyP99]);
+        assert_eq!(found[&Metric::LatencyP99].len(), PARTS);
+        assert!(found[&Metric::LatencyP99].iter().all(|figure| (figure - 99.0).abs() < 0.5));
+        assert!(tails(&[749; 11]).is_empty(), "1,498 round trips in a part");
+        assert!(tails(&[5_000; 4]).is_empty(), "fewer rounds than parts");
     }
 }

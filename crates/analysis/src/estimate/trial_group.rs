@@ -27,8 +27,8 @@ pub(crate) struct BlockSample {
     pub(crate) value: f64,
     /// Figure over the whole trial.
     pub(crate) uncut: f64,
-    /// Figures of the rounds of a woven trial. Empty in a trial in one piece, and for figures that a round is too short
-    /// for.
+    /// Figures of the rounds of a woven trial, or of parts of them. Empty in a trial in one piece, and for figures that a
+    /// round is too short for.
     pub(crate) rounds: Vec<f64>,
 }
 
