@@ -117,8 +117,8 @@ pub(crate) fn round_logs(network: &[f64], beside: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_data::{journal, plan, trial, workload};
-    use tare_record::Metric;
+    use crate::test_data::{journal, plan, transactions, trial, workload};
+    use tare_record::{Metric, Nanos, SlicePlan, TrialSlices};
 
     #[test]
     fn every_two_networks_stand_beside_each_other_once() {
@@ -162,6 +162,40 @@ mod tests {
         let pairs = pair_by_block(&above, &below);
         assert!((pairs[0].0 / pairs[0].1 - 0.5).abs() < 1e-12, "{pairs:?}");
         assert_eq!(plain_pairs(&above, &below), Some(vec![(7.0, 22.0)]));
+    }
+
+    /// Returns a woven trial of ten slices with 1,500 round trips each, of a hundred lengths up to this one. In `spoilt`, a
+    /// fifth of them took 10 ms.
+    fn woven_round_trips(label: &str, block: u32, longest: u64, spoilt: Option<usize>) -> Trial {
+        let slice = |at: usize| -> Vec<u64> {
+            let late = if spoilt == Some(at) { 300 } else { 0 };
+            let usual = (late..1_500).map(|nth| (nth % 100 + 1) * longest / 100);
+            (0..late).map(|_| 10_000_000).chain(usual).collect()
+        };
+        let mut trial = transactions(label, block, &(0..10).map(slice).collect::<Vec<_>>());
+        let length = trial.series[0].intervals[0].length;
+        let plan = SlicePlan { rounds: 10, warm_up: 0, length, skip: Nanos(0) };
+        trial.slices = Some(TrialSlices { plan, began: vec![Nanos(0); 10] });
+        trial
+    }
+
+    #[test]
+    fn a_moment_that_spoilt_the_tail_of_a_block_does_not_move_a_woven_ratio() {
+        let plan = plan(&["host", "bridge"], vec![workload("tcp-rr", &[Metric::LatencyP99])]);
+        let spoilt = |block| (block == 1).then_some(3);
+        let trials: Vec<Trial> = (0..3)
+            .flat_map(|block| {
+                [
+                    woven_round_trips("host", block, 40_000, spoilt(block)),
+                    woven_round_trips("bridge", block, 60_000, None),
+                ]
+            })
+            .collect();
+        let groups = group_trials(&plan, &trials.iter().collect::<Vec<_>>()).unwrap();
+        let of_host = groups[0].samples_of_metric(Metric::LatencyP99);
+        assert!(of_host.samples()[1].value > 9_000.0, "the block's own percentile: {of_host:?}");
+        let found = network_pairs(&journal(plan, trials)).unwrap();
+        assert!((found[0].value - 1.5).abs() < 0.01 && found[0].n == 3, "{found:?}");
     }
 
     #[test]
