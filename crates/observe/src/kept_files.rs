@@ -100,14 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_proc_is_opened_once() {
-        let files = KeptFiles::machine();
-        let read = || files.parse("proc/stat", |text| text.lines().next().map(str::to_owned));
-        assert!(read().is_some_and(|line| line.starts_with("cpu ")), "{:?}", read());
-        let open =
-            || files.0.lock().unwrap().open.keys().filter(|path| path.ends_with("stat")).count();
-        let before = open();
-        assert!(before >= 1 && read().is_some());
-        assert_eq!(open(), before);
+    fn a_kept_file_stays_open() {
+        let root = tempfile::tempdir().unwrap();
+        let files = KeptFiles::new(write_test_files(root.path(), &[("a", "7")]));
+        let value = |files: &KeptFiles| files.parse("a", |text| text.parse::<u32>().ok());
+        assert_eq!(value(&files), Some(7));
+        std::fs::remove_file(root.path().join("a")).unwrap();
+        assert_eq!(value(&files.clone()), Some(7), "its name is gone, and it is not opened anew");
+        let first =
+            KeptFiles::machine().parse("proc/stat", |text| text.starts_with("cpu ").then_some(()));
+        assert!(first.is_some());
     }
 }
