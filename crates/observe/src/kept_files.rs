@@ -103,10 +103,10 @@ mod tests {
     fn a_kept_file_stays_open() {
         let root = tempfile::tempdir().unwrap();
         let files = KeptFiles::new(write_test_files(root.path(), &[("a", "7")]));
-        let value = |files: &KeptFiles| files.parse("a", |text| text.parse::<u32>().ok());
-        assert_eq!(value(&files), Some(7));
+        let value = || files.parse("a", |text| text.parse::<u32>().ok());
+        assert_eq!(value(), Some(7));
         std::fs::remove_file(root.path().join("a")).unwrap();
-        assert_eq!(value(&files.clone()), Some(7), "its name is gone, and it is not opened anew");
+        assert_eq!(value(), Some(7), "its name is gone, and it is not opened anew");
         let first =
             KeptFiles::machine().parse("proc/stat", |text| text.starts_with("cpu ").then_some(()));
         assert!(first.is_some());
