@@ -40,7 +40,7 @@ mod workload;
 mod workloads;
 
 pub use error::Error;
-pub use job::TrialJob;
+pub use job::{TrialJob, TrialTask};
 pub use load::OfferedLoad;
 pub use merge::merge_reports;
 pub use outcome::TrialOutcome;
@@ -52,6 +52,6 @@ pub use tcp::default_congestion;
 pub use wait_mode::{sleep_until, sleep_until_readable};
 pub use workers::THREADS;
 pub use workload::{
-    Client, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
+    Client, SentBytes, Server, SideReport, Workload, WorkloadInfo, WorkloadRequest,
 };
 pub use workloads::workloads;
