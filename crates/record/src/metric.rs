@@ -88,6 +88,12 @@ impl Metric {
         }
     }
 
+    /// Returns true if the metric is a latency percentile beyond the median, for which a short time has too few samples.
+    #[must_use]
+    pub fn is_tail(self) -> bool {
+        self.quantile().is_some_and(|share| share > 0.5)
+    }
+
     /// Returns true if the metric is a property of the network itself, whatever the workload, with one figure per
     /// block.
     #[must_use]

@@ -156,8 +156,8 @@ impl TriedBlocks {
 /// Returns the fewest rounds of a block that has as much counted time as the study's, if the workload has percentiles
 /// beyond the median: these need samples.
 fn fewest_rounds(workload: &WorkloadPlan, slices: SlicePlan) -> u32 {
-    let is_tail = |metric: &Metric| metric.quantile().is_some_and(|share| share > 0.5);
-    let counted = workload.slices.filter(|_| workload.metrics.iter().any(is_tail));
+    let has_tail = workload.metrics.iter().any(|metric| metric.is_tail());
+    let counted = workload.slices.filter(|_| has_tail);
     let rounds = counted.map_or(0, |plan| plan.duration().0.div_ceil(slices.length.0.max(1)));
     u32::try_from(rounds).unwrap_or(u32::MAX)
 }

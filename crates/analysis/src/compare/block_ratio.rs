@@ -38,8 +38,7 @@ impl InterimComparison {
                 for (block, estimate, beside) in pairs {
                     let metrics = plan.workloads[workload].metrics.iter();
                     // Percentiles beyond the median have figures of a few parts, which tell little about the error.
-                    let metrics = metrics
-                        .filter(|metric| !metric.quantile().is_some_and(|share| share > 0.5));
+                    let metrics = metrics.filter(|metric| !metric.is_tail());
                     ratios.extend(metrics.filter_map(|&metric| {
                         let logs = round_logs(estimate.rounds_of(metric), beside.rounds_of(metric));
                         let (log_ratio, error) = mean_with_error(&logs)?;

@@ -36,8 +36,8 @@ pub(crate) fn round_figures(
                 Some(traffic.rates(TrafficCount::Operations))
             }
             Metric::LatencyP50 => medians(traffic),
-            other => match other.latency() {
-                Some((kind, LatencyStatistic::Quantile(share))) if share > 0.5 => {
+            _ => match metric.latency() {
+                Some((kind, LatencyStatistic::Quantile(share))) if metric.is_tail() => {
                     percentiles_of_parts(traffic, kind, share)
                 }
                 _ => None,
