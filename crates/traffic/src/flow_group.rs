@@ -29,8 +29,8 @@ pub(crate) enum Interest {
     Finished,
 }
 
-/// Flows of one thread.
-pub(crate) trait FlowGroup: Send {
+/// Flows of one thread, which may outlast the thread that made them.
+pub(crate) trait FlowGroup: Send + 'static {
     /// Returns the number of flows.
     fn flow_count(&self) -> usize;
 

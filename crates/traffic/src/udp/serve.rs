@@ -95,7 +95,7 @@ pub(crate) struct UdpServerContext<'s> {
     /// Cores of its receiving threads.
     pub(crate) cores: &'s SideCores,
     /// Limit on the server's running time.
-    pub(crate) patience: &'s SharedDeadline,
+    pub(crate) patience: &'s Arc<SharedDeadline>,
     /// Slices of the trial. `None` if it runs in one piece.
     pub(crate) slices: Option<&'s Arc<SliceProgress>>,
 }
@@ -156,8 +156,8 @@ impl UdpServerContext<'_> {
         let driven = thread::scope(|scope| {
             let tick = server_tick(self.slices.is_some());
             scope.spawn(move || await_sent_counts(links, flows, endings, over, tick));
-            let work = |lane: &mut UdpReceiver| lane.run(self.patience);
-            let driven = workers::run_workers(lanes, self.cores, self.task, self.patience, work);
+            let (patience, work) = (self.patience, UdpReceiver::run);
+            let driven = workers::run_workers(lanes, self.cores, self.task, patience, work);
             over.store(true, Ordering::Release);
             driven
         })?;

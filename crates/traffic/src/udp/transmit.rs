@@ -6,7 +6,7 @@ use super::options::Options;
 use super::send::{SendPace, UdpSender};
 use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
-use crate::slices::window::SliceWindow;
+use crate::slices::client::ClientSlices;
 use crate::workers::{self, WorkerOutput};
 use crate::{Error, TrialTask};
 use std::sync::{Arc, OnceLock};
@@ -41,6 +41,8 @@ pub(crate) struct UdpSendResult {
 pub(crate) struct PreparedSenders {
     lanes: Vec<UdpSender>,
     epoch: Arc<OnceLock<u64>>,
+    /// Time for which they have sent in slices, ns.
+    sent_for: u64,
 }
 
 impl UdpTransmitter {
@@ -66,7 +68,7 @@ impl UdpTransmitter {
             UdpSender::new(flows, task, &self.options, pace, &epoch)
         };
         let lanes = hands.into_iter().enumerate().map(lane).collect();
-        PreparedSenders { lanes, epoch }
+        PreparedSenders { lanes, epoch, sent_for: 0 }
     }
 
     /// Sends the datagrams of a trial, then tells the servers how many they were.
@@ -75,33 +77,29 @@ impl UdpTransmitter {
         loaded: PreparedSenders,
         task: &TrialTask,
     ) -> Result<UdpSendResult, Error> {
-        let PreparedSenders { lanes, epoch } = loaded;
-        let patience = SharedDeadline::default();
-        let work = |lane: &mut UdpSender| lane.run(&patience);
+        let PreparedSenders { lanes, epoch, .. } = loaded;
+        let (patience, work) = (Arc::default(), UdpSender::run);
         let driven = workers::run_workers(lanes, &self.cores, task, &patience, work)?;
         self.tell_sent(&driven.lanes)?;
         Ok(UdpSendResult { output: driven, epoch: epoch.get().copied() })
     }
 
-    /// Sends a slice with this window, whose sending time begins at `from`. The senders keep their counts.
+    /// Sends the next slice. The senders keep their counts.
     pub(crate) fn send_slice(
         &self,
         loaded: PreparedSenders,
-        window: SliceWindow,
-        from: u64,
-    ) -> Result<(PreparedSenders, WorkerOutput<()>), Error> {
-        let PreparedSenders { lanes, epoch } = loaded;
-        let patience = SharedDeadline::default();
-        let work = |lane: &mut UdpSender| lane.run_slice(window, from);
-        let driven = workers::run_workers(lanes, &self.cores, &self.task, &patience, work)?;
-        let WorkerOutput { lanes, cpu, findings } = driven;
-        let taken = WorkerOutput { lanes: Vec::new(), cpu, findings };
-        Ok((PreparedSenders { lanes, epoch }, taken))
+        slices: &mut ClientSlices,
+    ) -> Result<PreparedSenders, Error> {
+        let PreparedSenders { lanes, epoch, sent_for } = loaded;
+        let window = slices.begin();
+        let work = move |lane: &mut UdpSender, _: &SharedDeadline| lane.run_slice(window, sent_for);
+        let lanes = slices.run(lanes, &self.cores, &self.task, &Arc::default(), work)?;
+        Ok(PreparedSenders { lanes, epoch, sent_for: sent_for + (window.ends - window.begins) })
     }
 
     /// Ends a trial in slices: tells the servers how many datagrams were sent. Returns the senders with their counts.
     pub(crate) fn finish_slices(&self, loaded: PreparedSenders) -> Result<UdpSendResult, Error> {
-        let PreparedSenders { lanes, epoch } = loaded;
+        let PreparedSenders { lanes, epoch, .. } = loaded;
         self.tell_sent(&lanes)?;
         let output = WorkerOutput { lanes, cpu: Nanos(0), findings: Vec::new() };
         Ok(UdpSendResult { output, epoch: epoch.get().copied() })
@@ -122,11 +120,6 @@ impl UdpTransmitter {
 }
 
 impl PreparedSenders {
-    /// Returns the number of threads that send.
-    pub(crate) fn thread_count(&self) -> usize {
-        self.lanes.len()
-    }
-
     /// Returns the number of datagrams sent so far.
     pub(crate) fn sent(&self) -> u64 {
         self.lanes.iter().flat_map(UdpSender::sent).map(|(_, sent)| sent).sum()

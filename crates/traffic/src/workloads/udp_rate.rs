@@ -193,8 +193,6 @@ struct RateSlices {
     all: ClientSlices,
     /// Senders, which rest between two slices.
     senders: PreparedSenders,
-    /// Time for which they have sent, ns.
-    sent_for: u64,
 }
 
 impl RateClient {
@@ -234,26 +232,22 @@ impl Client for RateClient {
 
     fn run_slice(&mut self) -> Result<u64, Error> {
         let task = &self.transmitter.task;
-        let RateSlices { mut all, senders, sent_for } = match self.slices.take() {
+        let RateSlices { mut all, senders } = match self.slices.take() {
             Some(slices) => slices,
             None => {
                 let asked = requested_rate(task, &self.transmitter.options)?;
                 let senders = self.transmitter.prepare(task, asked, 0);
-                RateSlices { all: ClientSlices::for_task(task)?, senders, sent_for: 0 }
+                RateSlices { all: ClientSlices::for_task(task)?, senders }
             }
         };
-        let window = all.begin(senders.thread_count(), &self.transmitter.cores, task);
-        let (senders, driven) = self.transmitter.send_slice(senders, window, sent_for)?;
-        all.add(driven);
+        let senders = self.transmitter.send_slice(senders, &mut all)?;
         let sent = senders.sent();
-        let sent_for = sent_for + (window.ends - window.begins);
-        self.slices = Some(RateSlices { all, senders, sent_for });
+        self.slices = Some(RateSlices { all, senders });
         Ok(sent)
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
-        let RateSlices { all, senders, .. } =
-            self.slices.take().ok_or_else(Error::not_in_slices)?;
+        let RateSlices { all, senders } = self.slices.take().ok_or_else(Error::not_in_slices)?;
         let UdpSendResult { output, epoch } = self.transmitter.finish_slices(senders)?;
         let output = all.into_output(output.lanes);
         self.report(UdpSendResult { output, epoch })

@@ -17,7 +17,9 @@ pub(in crate::workloads) enum ReceiveProgress {
 }
 
 /// One end of a flow.
-pub(in crate::workloads) trait MessageTransport: Debug + Send {
+pub(in crate::workloads) trait MessageTransport:
+    Debug + Send + 'static
+{
     /// Time after which a request without a response counts as lost, ns. `None`: the kernel retransmits.
     const LOST_AFTER: Option<u64>;
 

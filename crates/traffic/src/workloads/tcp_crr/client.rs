@@ -3,7 +3,6 @@
 use super::CrrParameters;
 use super::client_worker::CrrClientWorker;
 use super::netstat::{find_overflow, time_wait_overflows};
-use crate::event_loop::SharedDeadline;
 use crate::placement::{SideCores, TrafficRole};
 use crate::slices::client::ClientSlices;
 use crate::tcp::{GrantedOptions, TcpOptions, connect, shut_down};
@@ -79,23 +78,20 @@ impl CrrClient {
 impl Client for CrrClient {
     fn run(self: Box<Self>) -> Result<SideReport, Error> {
         let mut client = *self;
-        let patience = SharedDeadline::default();
         let callers = std::mem::take(&mut client.callers);
-        let work = |caller: &mut CrrClientWorker| caller.run(&patience);
-        let driven = workers::run_workers(callers, &client.cores, &client.task, &patience, work);
+        let (cores, work) = (&client.cores, CrrClientWorker::run);
+        let driven = workers::run_workers(callers, cores, &client.task, &Arc::default(), work);
         client.hang_up()?;
         client.report(driven?)
     }
 
     fn run_slice(&mut self) -> Result<u64, Error> {
         let slices = ClientSlices::started(&mut self.slices, &self.task)?;
-        let window = slices.begin(self.callers.len(), &self.cores, &self.task);
-        let patience = SharedDeadline::default();
+        let window = slices.begin();
         let mut callers = std::mem::take(&mut self.callers);
         callers.iter_mut().for_each(|caller| caller.begin_slice(window));
-        let work = |caller: &mut CrrClientWorker| caller.run(&patience);
-        let driven = workers::run_workers(callers, &self.cores, &self.task, &patience, work)?;
-        self.callers = slices.add(driven);
+        let (patience, work) = (Arc::default(), CrrClientWorker::run);
+        self.callers = slices.run(callers, &self.cores, &self.task, &patience, work)?;
         // Every request has been answered: nothing is on its way.
         Ok(0)
     }

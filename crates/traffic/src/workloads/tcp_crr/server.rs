@@ -357,7 +357,7 @@ impl CrrServer {
                 .map(|controls| CrrServerWorker::new(&listeners, controls, &alive, &task, &shared))
                 .collect::<Result<_, _>>()
                 .map_err(|error| Error::io("prepare to accept connections", error))?;
-            workers::run_workers(lanes, &cores, &task, &patience, |lane| lane.run(&patience))
+            workers::run_workers(lanes, &cores, &task, &patience, CrrServerWorker::run)
         })?;
         Ok(Self { serving, progress, overflows })
     }
