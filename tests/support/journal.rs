@@ -1,6 +1,6 @@
 //! Journal of a run as other programs see it: JSON, line by line. It is read, or rewritten to known figures.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -39,14 +39,19 @@ pub fn rewrite(directory: &Path, change: impl Fn(&mut Value)) {
     fs::write(directory.join("journal.jsonl"), text).expect("the journal is ours");
 }
 
-/// Sets the rate of every interval of every client of a trial, bit/s.
+/// Sets the rate of every interval of every client of a trial, bit/s. A client that a busy machine kept from all its traffic
+/// has no interval, and gets one.
 ///
 /// # Panics
 ///
-/// Panics if the trial has no intervals.
+/// Panics if the trial has no list of clients or intervals.
 pub fn set_rate(trial: &mut Value, rate: f64) {
     for series in trial["series"].as_array_mut().expect("clients") {
-        for interval in series["intervals"].as_array_mut().expect("intervals") {
+        let intervals = series["intervals"].as_array_mut().expect("intervals");
+        if intervals.is_empty() {
+            intervals.push(json!({"start": 0, "length": 10_000_000, "operations": 0}));
+        }
+        for interval in intervals {
             let seconds = interval["length"].as_f64().expect("ns") / 1e9;
             interval["bytes"] = ((rate / 8.0 * seconds).round() as u64).into();
         }
