@@ -38,11 +38,13 @@ impl RunSequence<'_> {
 
     /// Returns the cost of the blocks so far. Returns `None` if no block has run since the run was resumed.
     fn block_cost(&self) -> Option<BlockCost> {
-        let blocks = u64::try_from(self.block_times.len()).ok().filter(|&blocks| blocks > 0)?;
+        let blocks = self.block_times.len();
         let sum: u64 = self.block_times.iter().map(|time| time.0).sum();
+        let block_time = sum.checked_div(u64::try_from(blocks).ok()?)?;
         let elapsed = self.stage.elapsed();
         Some(BlockCost {
-            block_time: Nanos(sum / blocks),
+            blocks,
+            block_time: Nanos(block_time),
             networks: self.plan.networks.len() * self.plan.shapes.len(),
             time_left: self.plan.budget.map(|budget| Nanos(budget.0.saturating_sub(elapsed.0))),
         })

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-use tare_record::{Metric, Nanos, Parameters, Shape};
+use tare_record::{Metric, Nanos, Parameters, Placement, Shape};
 
 /// Catalogue of networks and workloads. The command implements it with the registries; tests implement their own.
 pub trait Catalogue {
@@ -47,6 +47,11 @@ pub trait Catalogue {
     /// Returns true if a network's agents are on other machines, which orders reach over a control channel.
     fn is_on_other_machines(&self, _network: &NetworkSpec) -> bool {
         false
+    }
+
+    /// Returns the number of cores on which clients' threads run, if they are on this machine and placed so.
+    fn client_cores(&self, _cpus: &Placement) -> u64 {
+        u64::MAX
     }
 
     /// Returns true if a workload can run in slices.

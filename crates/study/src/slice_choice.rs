@@ -27,6 +27,8 @@ const ROUND_FACTORS: [f64; 5] = [1.0, 0.5, 0.7, 1.4, 2.0];
 /// Cost of the first blocks, and the time that is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockCost {
+    /// Number of blocks so far, which are part of the result.
+    pub blocks: usize,
     /// Mean duration of a block.
     pub block_time: Nanos,
     /// Number of networks that are woven, each as often as there are shapes.
@@ -172,15 +174,18 @@ fn best_rounds(
 ) -> u32 {
     let round = round_time(slices).as_secs_f64() * cost.networks as f64;
     let fixed = (cost.block_time.as_secs_f64() - f64::from(slices.rounds) * round).max(0.0);
+    let variance = |rounds: u32| raise_variance + round_variance / f64::from(rounds);
     let width = |rounds: u32| {
         let block_time = fixed + f64::from(rounds) * round;
-        let variance = raise_variance + round_variance / f64::from(rounds);
         match cost.time_left {
-            None => Some(variance * block_time),
+            None => Some(variance(rounds) * block_time),
             Some(left) => {
-                let blocks = (left.as_secs_f64() / block_time).floor();
+                let more = (left.as_secs_f64() / block_time).floor();
+                let done = cost.blocks as f64;
+                let blocks = done + more;
                 let t = StudentT::for_mean(blocks as usize)?.half_width(0.95);
-                Some(t * t * variance / blocks)
+                let sum = done * variance(slices.rounds) + more * variance(rounds);
+                Some(t * t * sum / (blocks * blocks))
             }
         }
     };
@@ -224,6 +229,7 @@ mod tests {
 
     fn cost(block_time: u64, time_left: Option<u64>) -> Option<BlockCost> {
         Some(BlockCost {
+            blocks: 3,
             block_time: Nanos(block_time),
             networks: 4,
             time_left: time_left.map(Nanos),
@@ -268,6 +274,8 @@ mod tests {
         assert_eq!(rounds(alike, cost(10 * slices, None)), 60);
         // Few blocks are left: their number counts more than their precision.
         assert_eq!(rounds(alike, cost(slices, Some(5 * slices))), 15);
+        // One block more than two, beside three that have run, is worth less than twice the precision of two.
+        assert_eq!(rounds(alike, cost(4 * slices, Some(16_000_000_000))), 60);
         assert_eq!(rounds(different, None), 30);
     }
 

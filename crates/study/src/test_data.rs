@@ -3,7 +3,7 @@
 use crate::Catalogue;
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-use tare_record::{Metric, Nanos, Parameters};
+use tare_record::{Metric, Nanos, Parameters, Placement};
 
 /// Unit of the slices of the workload `program`.
 pub(crate) const SLICE_UNIT: Nanos = Nanos(1_000_000_000);
@@ -33,6 +33,10 @@ impl Catalogue for TestCatalogue {
 
     fn can_be_woven(&self, _: &NetworkSpec) -> bool {
         true
+    }
+
+    fn client_cores(&self, _: &Placement) -> u64 {
+        2
     }
 
     fn can_run_in_slices(&self, workload: &str) -> bool {

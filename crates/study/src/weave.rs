@@ -2,7 +2,7 @@
 
 use crate::{Catalogue, SliceLength, slice_choice};
 use tare_network::NetworkSpec;
-use tare_record::{Nanos, Plan, Shape, SlicePlan, WarmUpPolicy};
+use tare_record::{Nanos, Plan, Shape, SlicePlan, WarmUpPolicy, WorkloadPlan};
 
 /// Uncounted beginning of a slice: caches are cold, and a thread's first packets find it asleep.
 const SKIP: Nanos = Nanos(1_000_000);
@@ -15,6 +15,9 @@ const MESSAGE_SKIP: Nanos = Nanos(10_000_000);
 /// a control channel, and clients on several machines begin as they receive theirs.
 const SHORTEST_REMOTE: Nanos = Nanos(50_000_000);
 const REMOTE_SKIP: Nanos = Nanos(5_000_000);
+
+/// Shortest slice that is tried where threads of one side share a core: each runs for some milliseconds before the next.
+const SHORTEST_SHARED: Nanos = Nanos(10_000_000);
 
 /// Slices that warm the connections of a trial up: windows open, and the kernel's tuning of buffers settles.
 const WARM_UP: u32 = 2;
@@ -112,6 +115,9 @@ pub(crate) fn weave(plan: &mut Plan, catalogue: &dyn Catalogue) -> bool {
         if is_remote && !runs_program {
             workload.slices = workload.slices.map(remote_slices);
         }
+        if plan.shapes.iter().any(|shape| shares_cores(shape, workload, catalogue)) {
+            workload.slice_lengths.retain(|length| *length >= SHORTEST_SHARED);
+        }
         if let Some(slices) = &workload.slices {
             workload.duration = slices.duration();
             workload.interval = slices.length;
@@ -120,6 +126,14 @@ pub(crate) fn weave(plan: &mut Plan, catalogue: &dyn Catalogue) -> bool {
         }
     }
     plan.workloads.iter().all(|workload| workload.slices.is_some())
+}
+
+/// Returns true if the clients of a shape have more threads than cores.
+fn shares_cores(shape: &Shape, workload: &WorkloadPlan, catalogue: &dyn Catalogue) -> bool {
+    let asked = workload.parameters.get("threads").and_then(|threads| threads.as_u64());
+    let threads = asked.map_or(1, |threads| threads.min(u64::from(shape.flows)));
+    let processes = u64::from(shape.clients) * u64::from(shape.processes);
+    processes * threads > catalogue.client_cores(&shape.cpus)
 }
 
 /// Returns true if there are several networks, if all of them can be woven, and if no more containers would be up at
@@ -205,6 +219,22 @@ mod tests {
         // Agents on other machines have the later of both beginnings.
         let remote = remote_slices(asked.slices.unwrap());
         assert_eq!(Some(remote), slices(100, SHORTEST_REMOTE));
+    }
+
+    #[test]
+    fn slices_in_which_threads_share_cores_are_not_the_shortest() {
+        let catalogue = TestCatalogue { workloads: &["stream"], ..PROGRAMS };
+        let tried = |more: &str| {
+            let text = format!("[method]\nslice = 'auto'\n{more}");
+            let study = Study::parse(&text, "test").unwrap();
+            study.plan(&catalogue, 7).unwrap().workloads.remove(0).slice_lengths
+        };
+        let threads =
+            "[[workload]]\nname = 'stream'\nparameters = { threads = 3 }\n[shape]\nflows = [8]";
+        assert_eq!(tried(threads), slice_choice::LENGTHS[..2]);
+        assert_eq!(tried("[shape]\nclients = [1, 3]"), slice_choice::LENGTHS[..2]);
+        // A thread has at least one flow.
+        assert_eq!(tried(&threads.replace('8', "2")), slice_choice::LENGTHS);
     }
 
     #[test]

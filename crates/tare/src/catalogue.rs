@@ -8,9 +8,10 @@ use tare_network::{
     AgentNamespaces, FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind,
     NodeLink, Requirement, RequirementProbe as _, UnmetRequirement,
 };
-use tare_record::{Metric, Nanos, Parameters, Shape};
+use tare_record::{Metric, Nanos, Parameters, Placement, Shape};
 use tare_sandbox::{KernelProbe, ModuleLoading, Sandbox};
 use tare_study::Catalogue;
+use tare_traffic::placement::{SideCores, TrafficRole};
 
 /// Networks that `core` stands for: Docker's setup on one host, and networks that show the cost of each of its steps.
 const CORE_NETWORKS: [&str; 8] =
@@ -158,6 +159,10 @@ impl Catalogue for BuildCatalogue {
 
     fn is_on_other_machines(&self, network: &NetworkSpec) -> bool {
         self.networks.find(network).is_ok_and(|network| network.node_kind() == NodeKind::Machine)
+    }
+
+    fn client_cores(&self, cpus: &Placement) -> u64 {
+        SideCores::for_role(cpus, TrafficRole::Client).list().len().max(1) as u64
     }
 
     fn can_run_in_slices(&self, workload: &str) -> bool {

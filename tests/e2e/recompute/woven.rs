@@ -35,17 +35,17 @@ pub(crate) fn rounds(trial: &Value, metric: &str) -> Option<Vec<f64>> {
         .collect()
 }
 
-/// Returns a percentile of each fifth of the rounds, in order. Returns `None` if one of them has fewer than 15 samples
+/// Returns a percentile of each fifth of the rounds, in order. Returns `None` if all together have fewer than 75 samples
 /// beyond it.
 fn fifths(clients: &[Vec<&Value>], metric: &str) -> Option<Vec<f64>> {
     let rounds = clients.iter().map(Vec::len).min().filter(|&rounds| rounds >= 5)?;
-    let ends = |part: usize| (part * rounds / 5, (part + 1) * rounds / 5);
-    (0..5)
-        .map(|part| match latency(metric, 15.0, clients, ends(part).0, ends(part).1) {
-            TrialFigure::Value(value) => Some(value),
-            TrialFigure::TooFew | TrialFigure::Nothing => None,
-        })
-        .collect()
+    let of = |needed: f64, from: usize, to: usize| match latency(metric, needed, clients, from, to)
+    {
+        TrialFigure::Value(value) => Some(value),
+        TrialFigure::TooFew | TrialFigure::Nothing => None,
+    };
+    of(75.0, 0, rounds)?;
+    (0..5).map(|part| of(0.0, part * rounds / 5, (part + 1) * rounds / 5)).collect()
 }
 
 /// Returns the mean of the rounds' log ratios without the fifth at either end. Returns `None` if they have no such mean.

@@ -7,14 +7,13 @@
 use crate::estimate::figures::samples_beyond;
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
-use tare_record::{
-    LatencyHistogram, LatencyKind, LatencyStatistic, Metric, Nanos, TrafficCount, Trial,
-};
+use tare_record::{LatencyKind, LatencyStatistic, Metric, Nanos, TrafficCount, Trial};
 
 /// Fewest round trips of a slice whose median is taken.
 const FEWEST_ROUND_TRIPS: u64 = 200;
 
-/// Parts of a block whose percentiles beyond the median are taken, and the fewest samples beyond one in each.
+/// Parts of a block whose percentiles beyond the median are taken, and the fewest samples beyond one in a part, on average:
+/// a part that the machine disturbed has fewer than the others, and that must not decide.
 const PARTS: usize = 5;
 const FEWEST_BEYOND: u64 = 15;
 
@@ -62,22 +61,20 @@ fn medians(traffic: &TrialTraffic<'_>) -> Option<Vec<f64>> {
 }
 
 /// Returns a percentile of every part, µs: of the same number of successive rounds each, or one more. Returns `None` if
-/// there are fewer rounds than parts, or if a part has too few samples.
+/// there are fewer rounds than parts, or if they have too few samples.
 fn percentiles_of_parts(
     traffic: &TrialTraffic<'_>,
     kind: LatencyKind,
     share: f64,
 ) -> Option<Vec<f64>> {
     let rounds = traffic.len();
-    if rounds < PARTS {
+    let samples = traffic.latencies(0..rounds, kind)?.count();
+    if rounds < PARTS || samples_beyond(samples, share) < FEWEST_BEYOND * PARTS as u64 {
         return None;
     }
-    let is_enough =
-        |latencies: &LatencyHistogram| samples_beyond(latencies.count(), share) >= FEWEST_BEYOND;
     let of_part = |part: usize| {
         let latencies = traffic.latencies(part * rounds / PARTS..(part + 1) * rounds / PARTS, kind);
-        let percentile = latencies.filter(is_enough)?.quantile(share)?;
-        Some(Nanos(percentile).as_micros_f64())
+        Some(Nanos(latencies?.quantile(share)?).as_micros_f64())
     };
     (0..PARTS).map(of_part).collect()
 }
@@ -86,7 +83,7 @@ fn percentiles_of_parts(
 mod tests {
     use super::*;
     use crate::test_data::trial;
-    use tare_record::{SlicePlan, TrialSlices};
+    use tare_record::{LatencyHistogram, SlicePlan, TrialSlices};
 
     #[test]
     fn a_rate_of_a_program_has_a_figure_in_every_round() {
@@ -131,7 +128,10 @@ mod tests {
         assert_eq!(found.keys().collect::<Vec<_>>(), [&Metric::LatencyP99]);
         assert_eq!(found[&Metric::LatencyP99].len(), PARTS);
         assert!(found[&Metric::LatencyP99].iter().all(|figure| (figure - 99.0).abs() < 0.5));
-        assert!(tails(&[749; 11]).is_empty(), "1,498 round trips in a part");
+        assert!(tails(&[681; 11]).is_empty(), "74 samples beyond the percentile");
+        let mut disturbed = [900; 11];
+        disturbed[4..6].fill(40);
+        assert_eq!(tails(&disturbed)[&Metric::LatencyP99].len(), PARTS, "one part has none beyond");
         assert!(tails(&[5_000; 4]).is_empty(), "fewer rounds than parts");
     }
 }
