@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-use tare_record::{Metric, Parameters, Plan};
+use tare_record::{Metric, Parameters, Plan, SliceKind};
 use tare_study::{Catalogue, Study};
 use tare_traffic::WorkloadRegistry;
 
@@ -31,8 +31,8 @@ impl Catalogue for AnyNetwork {
         true
     }
 
-    fn can_run_in_slices(&self, _: &str) -> bool {
-        true
+    fn slice_kind(&self, _: &str) -> Option<SliceKind> {
+        Some(SliceKind::Stream)
     }
 
     fn workloads(&self) -> Vec<String> {

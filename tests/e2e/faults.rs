@@ -11,7 +11,7 @@ type ErrorCase<'a> = (&'a [&'a str], &'a [&'a str]);
 
 /// Usage errors that tare itself detects.
 const BAD_USAGE: &[ErrorCase<'_>] = &[
-    (&["run", "--network", "nosuch"], &["unknown network `nosuch`", "bridge-plain, published"]),
+    (&["run", "--network", "bridge-plan"], &["unknown network `bridge-plan`", "`bridge-plain`"]),
     (&["run", "--network", "bridge+nosuch"], &["`bridge+nosuch`", "unknown option", "+plain"]),
     (&["run", "--network", "host,host"], &["two networks have the label `host`", "x=host"]),
     (&["run", "--network", ""], &["invalid network ``"]),
@@ -37,9 +37,9 @@ const BAD_USAGE: &[ErrorCase<'_>] = &[
     (&["run", "--mtu", "1279", "--family", "ipv6"], &["`1279` for mtu", "from 1280 to 65535"]),
     (&["run", "--size", "0"], &["`0` for size", "from 1 to"]),
     (&["run", "--size", "99999999999999"], &["`99999999999999` for size", "from 1 to"]),
-    (&["up", "nosuch"], &["unknown network `nosuch`", "bridge"]),
+    (&["up", "nosuch"], &["unknown network `nosuch`", "tare list networks"]),
     (&["up", "bridge", "--clients", "0"], &["`0` for --clients", "at least 1"]),
-    (&["show", "nosuch"], &["unknown network `nosuch`", "bridge"]),
+    (&["show", "nosuch"], &["unknown network `nosuch`", "tare list networks"]),
     (&["report", "nosuch"], &["nosuch/journal.jsonl", "No such file"]),
     (&["resume", "nosuch"], &["nosuch/journal.jsonl", "No such file"]),
 ];

@@ -14,6 +14,7 @@ mod compare;
 mod congestion;
 mod doctor;
 mod documented_commands;
+mod errors;
 mod exports;
 mod fairness;
 mod faults;

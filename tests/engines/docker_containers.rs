@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use support::engine::Engine;
 use support::program::ProgramOutcome;
 use support::shared::SharedResource as _;
-use support::{eventually, journal, list, short_run, text};
+use support::{eventually, hops, journal, list, short_run, text};
 
 #[test]
 fn databases_run_with_the_hosts_programs_which_nobody_can_change() {
@@ -188,4 +188,25 @@ fn containers_run_under_dockers_own_profile_unless_the_user_says_otherwise() {
     assert_eq!(filtered("docker:bridge", &[]), Some(FILTER));
     assert_eq!(filtered("docker:bridge+unconfined", &[]), Some(0));
     assert_eq!(filtered("docker:bridge", &["--security-opt", "seccomp=unconfined"]), Some(0));
+}
+
+#[test]
+fn tare_weighs_its_engine_from_within_a_container() {
+    let engine = Engine::shared();
+    let before = engine.inventory();
+    engine.tare().run(&["image", "--load", "--tag", "tare:within"]).expect(0);
+    let socket = engine.host().replace("unix://", "");
+    let socket = format!("{socket}:/var/run/docker.sock");
+    let asked = ["--network", "docker:host,docker:bridge", "--workload", "tcp-rr", "--json"];
+    let asked = short_run(&[&asked[..], &["--blocks", "1", "--out", "/out"]].concat());
+    let within = ["run", "--rm", "--volume", &socket, "tare:within"];
+    let document = engine.docker(&[&within[..], &asked].concat());
+    let document: Value = serde_json::from_str(&document).expect("a document");
+    let path = hops(&document, "docker:bridge");
+    assert!(path.iter().any(|hop| hop == "node-0:docker0"), "{path:?}");
+    let measured = list(&document, "cells").iter().filter(|cell| cell["metric"] == "transactions");
+    let labels: Vec<&str> = measured.map(|cell| text(cell, "label")).collect();
+    assert_eq!(labels, ["docker:host", "docker:bridge"]);
+    engine.docker(&["image", "rm", "tare:within"]);
+    assert_eq!(engine.inventory(), before);
 }

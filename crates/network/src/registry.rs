@@ -25,16 +25,23 @@ pub struct NetworkAvailability {
     pub missing: Option<UnmetRequirement>,
 }
 
+/// Similarity (Jaro) from which a name is offered in the place of an unknown one, and the most that are.
+const SIMILAR: f64 = 0.7;
+const MOST_SIMILAR: usize = 3;
+
 /// Error for a network that this build does not know as it is spelled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// No network has the name.
-    #[error("unknown network `{name}`: this build knows {known}")]
+    #[error(
+        "unknown network `{name}`: {}`tare list networks` has all names",
+        did_you_mean(similar)
+    )]
     UnknownName {
         /// Name that was not found.
         name: String,
-        /// Names that this build knows.
-        known: String,
+        /// Similar names that this build knows, the most similar first.
+        similar: Vec<String>,
     },
     /// The network has no such option.
     #[error("`{spelled}`: {name} does not take {refused}; {takes}")]
@@ -84,20 +91,16 @@ impl NetworkRegistry {
         complete.map(|network| network.info().name).collect()
     }
 
-    /// Lists all names, as users see them in an error.
-    fn known(&self) -> String {
-        self.iter_all().map(|network| network.info().name).collect::<Vec<_>>().join(", ")
-    }
-
     /// Finds the network of this name, and checks that it takes these options.
     ///
     /// # Errors
-    /// There is no such network, or it does not take one of the options. The error lists the names or the options that
+    /// There is no such network, or it does not take one of the options. The error lists similar names, or the options that
     /// exist.
     pub fn find(&self, spelled: &NetworkSpec) -> Result<&dyn Network, FindError> {
         let network =
             self.iter_all().find(|network| has_name(*network, &spelled.name)).ok_or_else(|| {
-                FindError::UnknownName { name: spelled.name.clone(), known: self.known() }
+                let known = self.iter_all().map(|network| network.info().name);
+                FindError::unknown_name(&spelled.name, known)
             })?;
         let NetworkInfo { name, options, .. } = network.info();
         match spelled.options.chosen().find(|option| !options.contains(option)) {
@@ -135,6 +138,28 @@ impl NetworkRegistry {
     }
 }
 
+impl FindError {
+    /// Returns the error for a name that is not among the known ones.
+    pub fn unknown_name<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Self {
+        let mut similar: Vec<(f64, &str)> =
+            known.map(|other| (strsim::jaro(name, other), other)).collect();
+        similar.retain(|(similarity, _)| *similarity > SIMILAR);
+        similar.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let similar = similar.iter().take(MOST_SIMILAR).map(|(_, other)| (*other).to_owned());
+        Self::UnknownName { name: name.to_owned(), similar: similar.collect() }
+    }
+}
+
+/// Asks if one of these names was meant. Empty without names.
+fn did_you_mean(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((last, [])) => format!("did you mean {last}? "),
+        Some((last, others)) => format!("did you mean {} or {last}? ", others.join(", ")),
+    }
+}
+
 /// Returns `true` if this is the network's name: the whole name, or its scheme and an argument.
 fn has_name(network: &dyn Network, name: &str) -> bool {
     match network.scheme() {
@@ -159,13 +184,26 @@ mod tests {
     use crate::{Error, Requirement, Shape, Topology};
 
     #[test]
+    fn the_most_similar_names_are_offered_and_no_others() {
+        let known =
+            ["bridge", "bridge-plain", "host", "docker:bridge", "swarm:overlay", "ovs-bridge"];
+        let error = |name: &str| FindError::unknown_name(name, known.into_iter()).to_string();
+        assert_eq!(
+            error("bidge"),
+            "unknown network `bidge`: did you mean `bridge` or `bridge-plain`? \
+             `tare list networks` has all names"
+        );
+        assert_eq!(error("zzz"), "unknown network `zzz`: `tare list networks` has all names");
+    }
+
+    #[test]
     fn what_there_is_is_said_to_whom_asks_for_something_else() {
         let registry = NetworkRegistry::new(vec![Box::new(MockNetwork::new("mock"))]);
         let find = |text: &str| registry.find(&text.parse().unwrap()).map(Network::info);
         assert_eq!(find("mock+plain").unwrap().name, "mock");
         assert_eq!(
             find("mick+plain").unwrap_err().to_string(),
-            "unknown network `mick`: this build knows mock"
+            "unknown network `mick`: did you mean `mock`? `tare list networks` has all names"
         );
         assert_eq!(
             find("mock+plain+rate=1gbit").unwrap_err().to_string(),
@@ -210,7 +248,7 @@ mod tests {
         for incomplete in ["file:", "file", "file:PATH+plain+rate=1gbit"] {
             assert!(find(incomplete).is_err(), "{incomplete}");
         }
-        assert!(find("fail:x").unwrap_err().to_string().contains("knows mock, file:PATH"));
+        assert!(find("fail:x").unwrap_err().to_string().contains("did you mean `file:PATH`?"));
         let spelled = "file:/etc/x".parse().unwrap();
         assert_eq!(
             NetworkParameters::from_spec(&spelled, Vec::new()).argument.as_deref(),

@@ -89,7 +89,7 @@ pub use results::skipped_network::SkippedNetwork;
 pub use results::stopped_by::StoppedBy;
 pub use saturating_sum::SaturatingSum;
 pub use shape::{Family, MtuSource, Placement, PlacementError, Shape};
-pub use slices::{SlicePlan, TrialSlices};
+pub use slices::{SliceKind, SlicePlan, TrialSlices};
 pub use trial::{EndCounts, Parameters, Phase, Trial, unquoted_value};
 pub use units::{Nanos, counted};
 pub use visible_text::{is_terminal_control, visible_text};

@@ -9,6 +9,22 @@ use crate::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Kind of a workload's slices, from which their lengths and their uncounted beginnings follow. The server lasts from slice
+/// to slice in all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceKind {
+    /// Traffic that waits for nothing but room, over connections that last: bulk, or datagrams at a rate.
+    Stream,
+    /// Messages one after another: the threads of both ends sleep until the other end's message arrives. Their time depends
+    /// on how an idle core wakes.
+    Messages,
+    /// A program that is run anew in each slice.
+    Program {
+        /// Time of which a slice is a multiple.
+        unit: Nanos,
+    },
+}
+
 /// Plan of a woven trial's slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-use tare_record::{Metric, Nanos, Parameters, Placement, Shape};
+use tare_record::{Metric, Parameters, Placement, Shape, SliceKind};
 
 /// Catalogue of networks and workloads. The command implements it with the registries; tests implement their own.
 pub trait Catalogue {
@@ -54,19 +54,8 @@ pub trait Catalogue {
         u64::MAX
     }
 
-    /// Returns true if a workload can run in slices.
-    fn can_run_in_slices(&self, _workload: &str) -> bool {
-        false
-    }
-
-    /// Returns true if the threads of a workload sleep until the other end's message arrives, message by message.
-    fn waits_for_messages(&self, _workload: &str) -> bool {
-        false
-    }
-
-    /// Returns the time of which a workload's slices are a multiple, as it runs a program anew in each. Returns `None` if
-    /// its slices may have any length.
-    fn slice_unit(&self, _workload: &str) -> Option<Nanos> {
+    /// Returns the kind of slices in which a workload can run. Returns `None` if it runs in one piece only.
+    fn slice_kind(&self, _workload: &str) -> Option<SliceKind> {
         None
     }
 

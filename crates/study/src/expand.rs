@@ -160,8 +160,8 @@ pub(crate) mod tests {
                     Ok(Some(UnmetRequirement { reason: "no ovs".into(), remedy: "get it".into() }))
                 }
                 name => {
-                    let known = self.networks().join(", ");
-                    Err(FindError::UnknownName { name: name.to_owned(), known })
+                    let known = self.networks();
+                    Err(FindError::unknown_name(name, known.iter().map(String::as_str)))
                 }
             }
         }
@@ -345,7 +345,7 @@ pub(crate) mod tests {
         let cases = [
             (
                 "networks = [\"bridg\"]",
-                "unknown network `bridg`: this build knows host, bridge, ovs",
+                "unknown network `bridg`: did you mean `bridge`? `tare list networks` has all names",
             ),
             ("networks = [\"bridge+fast\"]", "unknown option `+fast`"),
             ("networks = [\"bridge\", \"bridge\"]", "two networks have the label `bridge`"),

@@ -3,7 +3,7 @@
 use crate::Catalogue;
 use std::ops::RangeInclusive;
 use tare_network::{FindError, NetworkSpec, UnmetRequirement};
-use tare_record::{Metric, Nanos, Parameters, Placement};
+use tare_record::{Metric, Nanos, Parameters, Placement, SliceKind};
 
 /// Unit of the slices of the workload `program`.
 pub(crate) const SLICE_UNIT: Nanos = Nanos(1_000_000_000);
@@ -39,16 +39,13 @@ impl Catalogue for TestCatalogue {
         2
     }
 
-    fn can_run_in_slices(&self, workload: &str) -> bool {
-        workload != "whole"
-    }
-
-    fn waits_for_messages(&self, workload: &str) -> bool {
-        workload == "messages"
-    }
-
-    fn slice_unit(&self, workload: &str) -> Option<Nanos> {
-        (workload == "program").then_some(SLICE_UNIT)
+    fn slice_kind(&self, workload: &str) -> Option<SliceKind> {
+        match workload {
+            "whole" => None,
+            "program" => Some(SliceKind::Program { unit: SLICE_UNIT }),
+            "messages" => Some(SliceKind::Messages),
+            _ => Some(SliceKind::Stream),
+        }
     }
 
     fn workloads(&self) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use crate::{Catalogue, SliceLength, slice_choice};
 use tare_network::NetworkSpec;
-use tare_record::{Nanos, Plan, Shape, SlicePlan, WarmUpPolicy, WorkloadPlan};
+use tare_record::{Nanos, Plan, Shape, SliceKind, SlicePlan, WarmUpPolicy, WorkloadPlan};
 
 /// Uncounted beginning of a slice: caches are cold, and a thread's first packets find it asleep.
 const SKIP: Nanos = Nanos(1_000_000);
@@ -44,31 +44,23 @@ pub(crate) fn slices(
         SliceLength::Auto => None,
         SliceLength::Span(length) => Some(length),
     };
-    if !catalogue.can_run_in_slices(workload) {
-        return None;
-    }
-    match catalogue.slice_unit(workload) {
+    let kind = catalogue.slice_kind(workload)?;
+    Some(match kind {
         // The lengths of `auto`, for connections that last, are too short to run a program in.
-        Some(unit) => {
-            Some(program_slices(together, length.filter(|length| *length >= unit)?, unit))
+        SliceKind::Program { unit } => {
+            program_slices(together, length.filter(|length| *length >= unit)?, unit)
         }
-        None => {
-            let length = length.unwrap_or(tried_lengths(workload, catalogue)[0]);
-            Some(if catalogue.waits_for_messages(workload) {
-                message_slices(together, length)
-            } else {
-                slice_plan(together, length, SKIP)
-            })
-        }
-    }
+        SliceKind::Messages => message_slices(together, length.unwrap_or(tried_lengths(kind)[0])),
+        SliceKind::Stream => slice_plan(together, length.unwrap_or(tried_lengths(kind)[0]), SKIP),
+    })
 }
 
-/// Returns the lengths that the first blocks of a run try.
-pub(crate) fn tried_lengths(workload: &str, catalogue: &dyn Catalogue) -> &'static [Nanos] {
-    if catalogue.waits_for_messages(workload) {
-        &slice_choice::MESSAGE_LENGTHS
-    } else {
-        &slice_choice::LENGTHS
+/// Returns the lengths that the first blocks of a run try. Empty for a program, whose length the study states.
+pub(crate) fn tried_lengths(kind: SliceKind) -> &'static [Nanos] {
+    match kind {
+        SliceKind::Stream => &slice_choice::LENGTHS,
+        SliceKind::Messages => &slice_choice::MESSAGE_LENGTHS,
+        SliceKind::Program { .. } => &[],
     }
 }
 
@@ -104,7 +96,8 @@ pub(crate) fn weave(plan: &mut Plan, catalogue: &dyn Catalogue) -> bool {
     let has_link = plan.shapes.iter().any(|shape| shape.link.is_some());
     let is_remote = is_any_network(plan, |network| catalogue.is_on_other_machines(network));
     for workload in &mut plan.workloads {
-        let runs_program = catalogue.slice_unit(&workload.name).is_some();
+        let kind = catalogue.slice_kind(&workload.name);
+        let runs_program = matches!(kind, Some(SliceKind::Program { .. }));
         // A window that opens anew after a pause takes many round trips of a link with a delay. A program's connections
         // are new in any case, and it runs for seconds.
         let woven = can_be_woven && (runs_program || !has_link);

@@ -187,8 +187,8 @@ fn expand_workload(
     let together = workload.woven_duration.map_or(duration, |span| span.0);
     let slices = slices(method.slice, together, &name, catalogue);
     let is_tried = slices.is_some() && method.slice == Some(SliceLength::Auto);
-    let slice_lengths =
-        if is_tried { tried_lengths(&name, catalogue).to_vec() } else { Vec::new() };
+    let tried = catalogue.slice_kind(&name).filter(|_| is_tried).map(tried_lengths);
+    let slice_lengths = tried.unwrap_or_default().to_vec();
     let wanted = |metric: &Metric| metrics.is_none_or(|wanted| wanted.contains(metric));
     Ok(WorkloadPlan {
         metrics: measured.into_iter().filter(wanted).collect(),

@@ -8,7 +8,7 @@ use tare_network::{
     AgentNamespaces, FindError, Network, NetworkParameters, NetworkRegistry, NetworkSpec, NodeKind,
     NodeLink, Requirement, RequirementProbe as _, UnmetRequirement,
 };
-use tare_record::{Metric, Nanos, Parameters, Placement, Shape};
+use tare_record::{Metric, Parameters, Placement, Shape, SliceKind};
 use tare_sandbox::{KernelProbe, ModuleLoading, Sandbox};
 use tare_study::Catalogue;
 use tare_traffic::placement::{SideCores, TrafficRole};
@@ -165,16 +165,8 @@ impl Catalogue for BuildCatalogue {
         SideCores::for_role(cpus, TrafficRole::Client).list().len().max(1) as u64
     }
 
-    fn can_run_in_slices(&self, workload: &str) -> bool {
-        self.workloads.find(workload).is_ok_and(|workload| workload.can_run_in_slices())
-    }
-
-    fn waits_for_messages(&self, workload: &str) -> bool {
-        self.workloads.find(workload).is_ok_and(|workload| workload.waits_for_messages())
-    }
-
-    fn slice_unit(&self, workload: &str) -> Option<Nanos> {
-        self.workloads.find(workload).ok()?.slice_unit()
+    fn slice_kind(&self, workload: &str) -> Option<SliceKind> {
+        self.workloads.find(workload).ok()?.slice_kind()
     }
 
     fn workloads(&self) -> Vec<String> {

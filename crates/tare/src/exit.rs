@@ -1,5 +1,6 @@
 //! Exit codes, and the error line that a user sees.
 
+use crate::error_pages;
 use std::process::ExitCode;
 
 /// Outcome of a subcommand that ended without an error.
@@ -40,7 +41,11 @@ pub(crate) fn to_exit_code(result: anyhow::Result<CommandExit>) -> ExitCode {
         Ok(CommandExit::ProgramCode(code)) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            crate::output::print_status(&format!("tare: {}", one_line(&error)));
+            let line = one_line(&error);
+            let page = error_pages::find(&line);
+            let more =
+                page.map(|page| format!(" (tare explain {})", page.code)).unwrap_or_default();
+            crate::output::print_status(&format!("tare: {line}{more}"));
             ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
         }
     }

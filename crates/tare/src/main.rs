@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod congestion;
 mod docker;
+mod error_pages;
 mod exit;
 mod foreign_request;
 mod kubernetes;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Subcommand::Bundle(arguments) => commands::bundle::run(&arguments),
         Subcommand::List(arguments) => commands::list::run(&arguments),
         Subcommand::Doctor(arguments) => commands::doctor::run(&arguments),
+        Subcommand::Explain(arguments) => commands::explain::run(&arguments),
         Subcommand::Show(arguments) => commands::show::run(&arguments),
         Subcommand::Up(arguments) => commands::up::run(&arguments),
         Subcommand::Listen(arguments) => commands::listen::run(&arguments),

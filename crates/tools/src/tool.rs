@@ -9,7 +9,7 @@ use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, whole_seconds};
 use std::time::Duration;
 use tare_network::UnmetRequirement;
-use tare_record::{Metric, Nanos, Parameters};
+use tare_record::{Metric, Nanos, Parameters, SliceKind};
 use tare_traffic::parameters::CONGESTION;
 use tare_traffic::{
     Client, Error, Parameter, Server, TrialTask, Workload, WorkloadInfo, WorkloadRequest,
@@ -162,12 +162,8 @@ impl<T: Tool> Workload for ToolWorkload<T> {
         !chooses && self.0.uses_tcp(parameters)
     }
 
-    fn can_run_in_slices(&self) -> bool {
-        self.0.can_run_in_slices()
-    }
-
-    fn slice_unit(&self) -> Option<Nanos> {
-        self.0.can_run_in_slices().then_some(SLICE_UNIT)
+    fn slice_kind(&self) -> Option<SliceKind> {
+        self.0.can_run_in_slices().then_some(SliceKind::Program { unit: SLICE_UNIT })
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
@@ -266,7 +262,7 @@ mod tests {
     #[test]
     fn a_program_is_run_anew_in_every_slice_and_for_one_slice() {
         let workload = ToolWorkload(Shell { is_sliced: true });
-        assert_eq!(workload.slice_unit(), Some(SLICE_UNIT));
+        assert_eq!(workload.slice_kind(), Some(SliceKind::Program { unit: SLICE_UNIT }));
         let mut client = workload.connect(&sliced_task()).unwrap();
         for _ in 0..3 {
             assert_eq!(client.run_slice().unwrap(), 0);
@@ -314,7 +310,7 @@ mod tests {
     #[test]
     fn a_tool_that_cannot_run_in_slices_is_refused_slices() {
         let workload = ToolWorkload(Shell { is_sliced: false });
-        assert_eq!(workload.slice_unit(), None);
+        assert_eq!(workload.slice_kind(), None);
         let refused = workload.connect(&sliced_task()).err().unwrap().to_string();
         assert!(refused.contains("--slice off"), "{refused}");
         let whole = TrialTask { slices: None, ..sliced_task() };

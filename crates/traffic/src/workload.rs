@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_network::UnmetRequirement;
 use tare_record::{
-    EndCounts, Finding, Metric, Nanos, Parameters, RateSearch, Series, Shape, ThreadCpu,
+    EndCounts, Finding, Metric, Nanos, Parameters, RateSearch, Series, Shape, SliceKind, ThreadCpu,
 };
 
 /// Description of a workload.
@@ -140,20 +140,8 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// Returns true if trials can run in slices, with a server that lasts from slice to slice.
-    fn can_run_in_slices(&self) -> bool {
-        false
-    }
-
-    /// Returns true if the threads of both ends sleep until the other end's message arrives, message by message: round trips
-    /// one after another. Their time depends on how an idle core wakes.
-    fn waits_for_messages(&self) -> bool {
-        false
-    }
-
-    /// Returns the time of which slices are a multiple, for a workload that runs a program anew in each. Returns `None` if
-    /// slices may have any length, as connections last.
-    fn slice_unit(&self) -> Option<Nanos> {
+    /// Returns the kind of slices in which trials can run. Returns `None` if they run in one piece only.
+    fn slice_kind(&self) -> Option<SliceKind> {
         None
     }
 

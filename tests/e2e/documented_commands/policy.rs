@@ -24,11 +24,12 @@ impl Execution {
 }
 
 /// Commands that the documentation has in scripts, each with its executions.
-pub(super) const EXECUTIONS: [(&str, &[Execution]); 14] = [
+pub(super) const EXECUTIONS: [(&str, &[Execution]); 15] = [
     ("run", &[DRY_RUN]),
     ("ask", &[DRY_RUN, Execution::ParserOnly("answers.rs measures the answer to a question")]),
     ("doctor", &[Execution::WithoutMeasuring("doctor", "--settings")]),
     ("list", &[Execution::AsWritten]),
+    ("explain", &[Execution::AsWritten]),
     ("show", &[Execution::AsWritten]),
     ("report", &[Execution::AsWritten]),
     ("compare", &[Execution::AsWritten]),
@@ -56,7 +57,8 @@ pub(super) const NOT_RUN: [(&str, &str); 6] = [
 
 /// Words in commands that stand for a name, and the name that a test takes. Words that stand for a file or a directory,
 /// such as `DIR`, are names of files where the commands run.
-pub(super) const PLACEHOLDERS: [(&str, &str); 2] = [("NAME", "bridge-or-host"), ("ROLE", "agent")];
+pub(super) const PLACEHOLDERS: [(&str, &str); 3] =
+    [("NAME", "bridge-or-host"), ("ROLE", "agent"), ("CODE", "E05")];
 
 /// Returns the executions of a command in a script. An unknown one is left to the parser, which refuses it.
 pub(super) fn executions(subcommand: &str) -> &'static [Execution] {

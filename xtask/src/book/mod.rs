@@ -120,9 +120,6 @@ mod tests {
         ] {
             assert!(directory.path().join(file).is_file(), "{file}");
         }
-        assert!(
-            !directory.path().join("src/docs/schema/plan.json").exists(),
-            "no page links to it"
-        );
+        assert!(!directory.path().join("src/docs/runs/tour.json").exists(), "no page links to it");
     }
 }

@@ -116,8 +116,7 @@ impl<'ast> Visit<'ast> for Collector {
     }
 
     fn visit_local(&mut self, local: &'ast Local) {
-        let is_part = matches!(&local.pat, Pat::Ident(name) if is_part(&name.ident.to_string()));
-        self.inside_if(is_part, |this| visit::visit_local(this, local));
+        self.inside_if(binds_part(&local.pat), |this| visit::visit_local(this, local));
     }
 
     fn visit_field_value(&mut self, field: &'ast FieldValue) {
@@ -165,6 +164,15 @@ pub(super) fn is_for_tests(attribute: &Attribute) -> bool {
         && matches!(&attribute.meta, Meta::List(list) if list.tokens.to_string() == "test")
 }
 
+/// Tells if a pattern binds a part of an error: `why`, or `(reason, remedy)`.
+fn binds_part(pattern: &Pat) -> bool {
+    match pattern {
+        Pat::Ident(name) => is_part(&name.ident.to_string()),
+        Pat::Tuple(tuple) => tuple.elems.iter().any(binds_part),
+        _ => false,
+    }
+}
+
 /// Tells if a name is that of a part of an error.
 fn is_part(name: &str) -> bool {
     let name = name.to_lowercase();
@@ -182,6 +190,7 @@ mod tests {
             impl Display for B { fn fmt(&self) { write!(f, "of {n} trials") } }
             fn f() {
                 let why = if x { "it is busy" } else { "it is gone" };
+                let (reason, n) = match x { 1 => ("it is full", 1), _ => ("it is empty", 0) };
                 bail!("no room: {}", "free some space");
                 g().map_err(|e| Error::new(format!("open {path} now"), e).with_remedy("try it again"));
                 println!("not a message");
@@ -194,6 +203,8 @@ mod tests {
             "of {n} trials",
             "it is busy",
             "it is gone",
+            "it is full",
+            "it is empty",
             "no room: {}",
             "free some space",
             "open {path} now",

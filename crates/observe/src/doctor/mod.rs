@@ -5,6 +5,7 @@
 //! the command's task.
 
 mod noise;
+mod place;
 pub(crate) mod system;
 
 use crate::environment;
@@ -59,11 +60,13 @@ impl HealthCheck {
 pub fn diagnose(namespaces: HealthCheck, reasons: HealthCheck) -> Vec<HealthCheck> {
     let files = MachineFiles::machine();
     let machine = environment::read();
-    let mut checks = vec![
-        system::kernel(&machine.kernel),
-        namespaces,
-        system::nft(environment::find_program("nft").is_some(), machine.programs.get("nft")),
-    ];
+    let has_program = |name: &str| environment::find_program(name).is_some();
+    let mut checks = vec![system::kernel(&machine.kernel)];
+    checks.extend(place::windows(&machine.kernel));
+    checks.extend(place::container(&files));
+    checks.push(namespaces);
+    checks.push(system::nft(has_program("nft"), machine.programs.get("nft")));
+    checks.extend(place::rootless(&files, rustix::process::geteuid().as_raw(), has_program));
     checks.extend(system::headroom(&machine.headroom));
     checks.push(system::limits(&files));
     checks.push(reasons);

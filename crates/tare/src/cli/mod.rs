@@ -11,7 +11,9 @@ mod probe;
 mod run;
 
 use crate::docker::DockerArguments;
+use crate::error_pages::ERROR_PAGES;
 use crate::kubernetes::ClusterArguments;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
 use tare_study::TimeSpan;
@@ -52,6 +54,8 @@ pub(crate) enum Subcommand {
     List(ListArguments),
     /// Check this machine: kernel, privileges, programs, noise
     Doctor(DoctorArguments),
+    /// Explain an error at length, by the code at its end
+    Explain(ExplainArguments),
     /// Print the commands that build a network by hand, or the report of an archive of a run
     Show(ShowArguments),
     /// Set up a network and run a program (or a shell) in its first client
@@ -145,6 +149,20 @@ pub(crate) struct AskArguments {
     /// Allow the kernel to load modules that networks need
     #[arg(long)]
     pub(crate) load_modules: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// Code at the end of an error [default: list all codes]
+    #[arg(value_parser = error_codes(), ignore_case = true, hide_possible_values = true)]
+    pub(crate) code: Option<String>,
+}
+
+/// Returns the parser of the code of an error.
+fn error_codes() -> PossibleValuesParser {
+    let mut codes: Vec<&str> = ERROR_PAGES.iter().map(|page| page.code).collect();
+    codes.sort_unstable();
+    codes.into()
 }
 
 #[derive(Debug, Args)]

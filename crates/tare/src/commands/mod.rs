@@ -6,6 +6,7 @@ pub(crate) mod bundle;
 pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 #[cfg(feature = "docker")]
 pub(crate) mod image;
 pub(crate) mod internal;

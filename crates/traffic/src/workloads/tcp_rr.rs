@@ -16,7 +16,7 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use tare_record::Metric;
+use tare_record::{Metric, SliceKind};
 
 /// Workload `tcp-rr`.
 #[derive(Debug)]
@@ -52,12 +52,8 @@ impl Workload for TcpRr {
         rr::validate(asked)
     }
 
-    fn can_run_in_slices(&self) -> bool {
-        true
-    }
-
-    fn waits_for_messages(&self) -> bool {
-        true
+    fn slice_kind(&self) -> Option<SliceKind> {
+        Some(SliceKind::Messages)
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

@@ -21,7 +21,7 @@ use crate::{
 };
 use crate::{cpu, parameters, workers};
 use std::io;
-use tare_record::{EndCounts, Finding, Metric, Nanos, Placement, Series};
+use tare_record::{EndCounts, Finding, Metric, Nanos, Placement, Series, SliceKind};
 
 /// Workload `udp-rate`.
 #[derive(Debug)]
@@ -70,8 +70,8 @@ impl Workload for UdpRate {
         &[RATE, SIZE, GSO, RECEIVE, BUFFER, WAIT, workers::THREADS]
     }
 
-    fn can_run_in_slices(&self) -> bool {
-        true
+    fn slice_kind(&self) -> Option<SliceKind> {
+        Some(SliceKind::Stream)
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

@@ -5,6 +5,7 @@ mod resolution;
 
 use crate::catalogue::{BuildCatalogue, build_catalogue};
 use crate::cli::DoctorArguments;
+use crate::error_pages;
 use crate::exit::CommandExit;
 use crate::output;
 use resolution::{MachineResolution, NullComparison};
@@ -139,7 +140,10 @@ impl Diagnosis {
         for check in &self.checks {
             text.push_str(&format!("{:4}  {:width$}  {}\n", check.state, check.name, check.detail));
             if let Some(remedy) = &check.remedy {
-                text.push_str(&format!("      {:width$}  → {remedy}\n", ""));
+                let page = error_pages::find(&check.detail);
+                let more = page.map(|page| format!(" (tare explain {})", page.code));
+                let more = more.unwrap_or_default();
+                text.push_str(&format!("      {:width$}  → {remedy}{more}\n", ""));
             }
         }
         if !self.modules.is_empty() {

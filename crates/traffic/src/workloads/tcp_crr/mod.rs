@@ -21,7 +21,7 @@ use crate::{
 use client::CrrClient;
 use server::CrrServer;
 use std::io;
-use tare_record::{Metric, Parameters};
+use tare_record::{Metric, Parameters, SliceKind};
 
 /// Workload `tcp-crr`.
 #[derive(Debug)]
@@ -100,12 +100,8 @@ impl Workload for TcpCrr {
         parameters::optional_size(parameters, "slots").unwrap_or_default() as u64
     }
 
-    fn can_run_in_slices(&self) -> bool {
-        true
-    }
-
-    fn waits_for_messages(&self) -> bool {
-        true
+    fn slice_kind(&self) -> Option<SliceKind> {
+        Some(SliceKind::Messages)
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

@@ -28,7 +28,7 @@ use counters::SideEpochs;
 use report::build_report;
 use source::PayloadSource;
 use std::sync::Arc;
-use tare_record::{Metric, Parameters};
+use tare_record::{Metric, Parameters, SliceKind};
 
 /// Workload `tcp-stream`.
 #[derive(Debug)]
@@ -127,8 +127,8 @@ impl Workload for TcpStream {
         directions(parameters).len() as u64
     }
 
-    fn can_run_in_slices(&self) -> bool {
-        true
+    fn slice_kind(&self) -> Option<SliceKind> {
+        Some(SliceKind::Stream)
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {

@@ -21,7 +21,7 @@ use crate::{
     WorkloadRequest,
 };
 use std::sync::Arc;
-use tare_record::Metric;
+use tare_record::{Metric, SliceKind};
 use transport::UdpTransport;
 
 /// Workload `udp-rr`.
@@ -67,12 +67,8 @@ impl Workload for UdpRr {
         rr::validate(asked)
     }
 
-    fn can_run_in_slices(&self) -> bool {
-        true
-    }
-
-    fn waits_for_messages(&self) -> bool {
-        true
+    fn slice_kind(&self) -> Option<SliceKind> {
+        Some(SliceKind::Messages)
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
