@@ -222,7 +222,8 @@ pub(crate) fn check_host(
     Ok((presence, findings))
 }
 
-/// Enters the lab, unless the plan's networks need none: a pod that weighs its own cluster may not make namespaces.
+/// Enters the lab, unless the plan's networks need none: a pod that weighs its own cluster may not make namespaces, nor may a
+/// container that weighs the engine whose socket it has.
 fn enter_lab(
     plan: &Plan,
     job: &MeasureOptions,
@@ -230,8 +231,12 @@ fn enter_lab(
     if job.places.need_no_lab(plan) {
         return Ok((None, None));
     }
-    let (sandbox, limits) = enter_sandbox(job.modules)?;
-    Ok((Some(sandbox), limits))
+    match enter_sandbox(job.modules) {
+        Ok((sandbox, limits)) => Ok((Some(sandbox), limits)),
+        // Engines make their own namespaces. What needs those of the lab in spite of that says so.
+        Err(_) if job.places.have_all_networks(plan) => Ok((None, None)),
+        Err(refused) => Err(refused),
+    }
 }
 
 /// Enters the lab, with resource limits if they can be set; otherwise `tare doctor` reports the reason.
