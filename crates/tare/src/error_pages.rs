@@ -113,8 +113,13 @@ impl ErrorPage {
     }
 }
 
-/// Returns the page on an error, by the line that a user sees. Returns `None` if the line says all there is to say.
-pub(crate) fn find(line: &str) -> Option<&'static ErrorPage> {
+/// Returns what stands at the end of an error to point to its page. Empty if the line says all there is to say.
+pub(crate) fn pointer(line: &str) -> String {
+    find(line).map(|page| format!(" (tare explain {})", page.code)).unwrap_or_default()
+}
+
+/// Returns the page on an error, by the line that a user sees. Returns `None` if there is none.
+fn find(line: &str) -> Option<&'static ErrorPage> {
     ERROR_PAGES.iter().find(|page| page.words.iter().any(|words| line.contains(words)))
 }
 

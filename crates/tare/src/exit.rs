@@ -42,10 +42,8 @@ pub(crate) fn to_exit_code(result: anyhow::Result<CommandExit>) -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let line = one_line(&error);
-            let page = error_pages::find(&line);
-            let more =
-                page.map(|page| format!(" (tare explain {})", page.code)).unwrap_or_default();
-            crate::output::print_status(&format!("tare: {line}{more}"));
+            let pointer = error_pages::pointer(&line);
+            crate::output::print_status(&format!("tare: {line}{pointer}"));
             ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
         }
     }

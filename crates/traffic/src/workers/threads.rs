@@ -152,7 +152,7 @@ impl SpawnedThread {
     fn begin<T: Send + 'static>(&self, piece: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
         let (done, result) = channel();
         let piece = Box::new(move || {
-            // Who no longer waits for the result does not need it.
+            // The receiver is gone if nothing waits for the result any more.
             let _ = done.send(piece());
         });
         if let Some(work) = &self.work {

@@ -140,10 +140,8 @@ impl Diagnosis {
         for check in &self.checks {
             text.push_str(&format!("{:4}  {:width$}  {}\n", check.state, check.name, check.detail));
             if let Some(remedy) = &check.remedy {
-                let page = error_pages::find(&check.detail);
-                let more = page.map(|page| format!(" (tare explain {})", page.code));
-                let more = more.unwrap_or_default();
-                text.push_str(&format!("      {:width$}  → {remedy}{more}\n", ""));
+                let pointer = error_pages::pointer(&check.detail);
+                text.push_str(&format!("      {:width$}  → {remedy}{pointer}\n", ""));
             }
         }
         if !self.modules.is_empty() {
