@@ -9,6 +9,7 @@
 )]
 
 mod clean_root;
+mod crates;
 mod emulated;
 mod files;
 mod image;

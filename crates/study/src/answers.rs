@@ -7,7 +7,7 @@ macro_rules! answer {
     ($name:literal) => {
         BuiltinStudy {
             name: $name,
-            text: include_str!(concat!("../../../studies/answers/", $name, ".toml")),
+            text: include_str!(concat!("../studies/answers/", $name, ".toml")),
         }
     };
 }

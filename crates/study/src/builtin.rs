@@ -6,32 +6,26 @@ use crate::{Error, NameOrigin, Study};
 
 /// All built-in studies: one file in `studies/`, one line here.
 pub const BUILTIN: &[BuiltinStudy] = &[
-    BuiltinStudy { name: "tour", text: include_str!("../../../studies/tour.toml") },
-    BuiltinStudy { name: "icc-2014", text: include_str!("../../../studies/icc-2014.toml") },
+    BuiltinStudy { name: "tour", text: include_str!("../studies/tour.toml") },
+    BuiltinStudy { name: "icc-2014", text: include_str!("../studies/icc-2014.toml") },
     BuiltinStudy {
         name: "ec2-overlays-2015",
-        text: include_str!("../../../studies/ec2-overlays-2015.toml"),
+        text: include_str!("../studies/ec2-overlays-2015.toml"),
     },
     BuiltinStudy {
         name: "probe-latency-2015",
-        text: include_str!("../../../studies/probe-latency-2015.toml"),
+        text: include_str!("../studies/probe-latency-2015.toml"),
     },
-    BuiltinStudy {
-        name: "one-node-2016",
-        text: include_str!("../../../studies/one-node-2016.toml"),
-    },
+    BuiltinStudy { name: "one-node-2016", text: include_str!("../studies/one-node-2016.toml") },
     BuiltinStudy {
         name: "mysql-multihost-2016",
-        text: include_str!("../../../studies/mysql-multihost-2016.toml"),
+        text: include_str!("../studies/mysql-multihost-2016.toml"),
     },
-    BuiltinStudy {
-        name: "rootless-2026",
-        text: include_str!("../../../studies/rootless-2026.toml"),
-    },
+    BuiltinStudy { name: "rootless-2026", text: include_str!("../studies/rootless-2026.toml") },
 ];
 
 /// Layer of `--quick` over a study.
-const QUICK: &str = include_str!("../../../studies/quick.layer.toml");
+const QUICK: &str = include_str!("../studies/quick.layer.toml");
 
 /// Returns the built-in study or answer with this name, or `None` if there is none.
 ///

@@ -5,7 +5,7 @@ use crate::{Error, Study, TimeSpan};
 use tare_record::{ProtocolScale, unquoted_value};
 
 /// Layer of `--scaled` for studies without scaled values of their own.
-const SCALED: &str = include_str!("../../../studies/scaled.layer.toml");
+const SCALED: &str = include_str!("../studies/scaled.layer.toml");
 
 /// Returns the study with short trials, and with as many blocks as the precision needs instead of a fixed number. The
 /// changes are recorded in the study for the reader.

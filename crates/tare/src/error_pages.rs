@@ -19,7 +19,7 @@ macro_rules! error_page {
         ErrorPage {
             code: $code,
             words: &[$($words),+],
-            markdown: include_str!(concat!("../../../docs/guide/src/errors/", $code, ".md")),
+            markdown: include_str!(concat!("../errors/", $code, ".md")),
         }
     };
 }
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_guide_lists_every_page_once() {
-        let list = include_str!("../../../docs/guide/src/errors/README.md");
+        let list = include_str!("../errors/README.md");
         let contents = include_str!("../../../docs/SUMMARY.md");
         for page in &ERROR_PAGES {
             let (code, title) = (page.code, page.title());
