@@ -51,7 +51,7 @@ check: check-tools ## format, lints, documentation with its links, dependencies'
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --profile fast --locked
 	cargo xtask links
 	cargo xtask book
-	cargo package --workspace --exclude tare-dev --exclude tare-tests --exclude tare-bench --exclude xtask --locked --no-verify --allow-dirty --quiet
+	cargo pack-crates
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path fuzz/Cargo.toml check bans licenses sources
 	cargo xtask advisories

@@ -7,16 +7,11 @@ use std::process::Command;
 use support::ScratchDirectory;
 use support::schema::repository;
 
-/// Members of the workspace that are for this repository alone.
-const OWN: [&str; 4] = ["tare-dev", "tare-tests", "tare-bench", "xtask"];
-
 #[test]
 fn cargo_installs_tare_from_packaged_crates() {
     // Compiled dependencies stay there for the next time.
     let target = repository().join("target/packaged");
-    let how = ["package", "--workspace", "--locked", "--no-verify", "--allow-dirty"];
-    let others = OWN.iter().flat_map(|name| ["--exclude", name]);
-    cargo(how.into_iter().chain(others), &target);
+    cargo(["pack-crates"].into_iter(), &target);
     let scratch = ScratchDirectory::new();
     let patches = unpack(&target.join("package"), scratch.root());
     let crate_directory = scratch.path(concat!("tare-", env!("CARGO_PKG_VERSION")));
