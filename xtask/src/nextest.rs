@@ -98,8 +98,8 @@ impl<'a> Nextest<'a> {
     }
 }
 
-/// Tests per processor that run at a time: most tests wait half of their time for timers, daemons and namespaces.
-const TESTS_PER_PROCESSOR: usize = 2;
+/// Tests per processor that run at a time: most tests wait three quarters of their time for timers, daemons and namespaces.
+const TESTS_PER_PROCESSOR: usize = 4;
 
 /// Adds the number of tests at a time to the arguments, unless they have one.
 pub(crate) fn with_threads(arguments: &[String]) -> Vec<String> {
