@@ -16,12 +16,14 @@ use crate::perf_counters::PerfCounters;
 use crate::proc_stat::{ProcStat, ticks_per_second};
 use crate::sampler::{MachineSampler, MachineSamples};
 use crate::whole_trial::{ObservedTime, WholeTrialObservation, own_time};
+use std::time::Instant;
 use tare_record::{Finding, HostActivity, MeasurementOverhead, Nanos, TrialCounters};
 
 /// Observation of the machine over a span of time.
 #[derive(Debug)]
 pub struct HostActivityMonitor {
     files: MachineFiles,
+    began: Instant,
     start: Option<ProcStat>,
     own: Nanos,
     sampler: MachineSampler,
@@ -51,7 +53,7 @@ impl HostActivityMonitor {
         let sampler = MachineSampler::start(kept, trial, counters);
         let whole = WholeTrialObservation::start(&files);
         let start = ProcStat::read(&files);
-        Self { start, own: own_time(), sampler, whole, cores: None, files }
+        Self { began: Instant::now(), start, own: own_time(), sampler, whole, cores: None, files }
     }
 
     /// Returns the machine's activity since the start. `agents` is the CPU time (user and system) that tare's agents
@@ -61,6 +63,17 @@ impl HostActivityMonitor {
     /// If `/proc/stat` cannot be read, all times are 0 and its findings are missing.
     #[must_use]
     pub fn finish(self, agents: Nanos, epoch: Option<Nanos>) -> (HostActivity, Vec<Finding>) {
+        let lasted = self.began.elapsed().into();
+        self.finish_after(lasted, agents, epoch)
+    }
+
+    /// Returns the activity of a trial that lasted so long: see [`Self::finish`].
+    fn finish_after(
+        self,
+        lasted: Nanos,
+        agents: Nanos,
+        epoch: Option<Nanos>,
+    ) -> (HostActivity, Vec<Finding>) {
         let MachineSamples { samples, frequency, hardware, cost } = self.sampler.finish(epoch);
         let end = ProcStat::read(&self.files);
         let cores = self.cores.map(|before| CoreCounterReading::read_machine().since(&before));
@@ -87,9 +100,10 @@ impl HostActivityMonitor {
         };
         let mut observed = ObservedTime { own: own_time() - self.own, ..ObservedTime::default() };
         if let Some((start, end)) = stat {
-            observed.add(&end.total.since(&start.total, ticks_per_second()), end.core_count());
+            let used = end.total.since(&start.total, ticks_per_second());
+            observed.add(&used, end.core_count(), lasted);
         }
-        self.whole.finish(&self.files, meanwhile, &observed, agents)
+        self.whole.finish(&self.files, meanwhile, &observed, agents, lasted)
     }
 }
 
@@ -122,7 +136,7 @@ mod tests {
             root.path(),
             &[("proc/stat", &after), ("proc/loadavg", "1.5 0.2 0.3 1/9 7\n")],
         );
-        let (meanwhile, findings) = watch.finish(Nanos(7), None);
+        let (meanwhile, findings) = watch.finish_after(Nanos(SECOND), Nanos(7), None);
         assert_eq!(meanwhile.cpu.user, Nanos(SECOND));
         assert_eq!(meanwhile.cpu.idle, Nanos(SECOND));
         assert_eq!(meanwhile.agents, Nanos(7));
@@ -151,7 +165,7 @@ mod tests {
         let watch = observe(files);
         let after = stat([0, 0, ticks, ticks * 2, 0, 0, 0, ticks]);
         lay(&after, "3\n", "throttled_usec 2010\n");
-        let (_, findings) = watch.finish(Nanos(SECOND), None);
+        let (_, findings) = watch.finish_after(Nanos(2 * SECOND), Nanos(SECOND), None);
         assert_eq!(
             findings,
             [

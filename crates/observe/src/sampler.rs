@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tare_record::{HardwareCounters, MachineSample, Nanos};
+use tare_record::{CpuUse, HardwareCounters, MachineSample, Nanos};
 
 /// Number of samples of a trial: few, because on a machine of many cores each is long.
 const SAMPLES: u64 = 20;
@@ -114,15 +114,18 @@ fn to_samples(
         kept.iter_mut().map(|one| (after_epoch(one.at), one.hardware.take())).collect();
     let start = &kept[0].stat;
     let ticks = ticks_per_second();
+    let used = |one: &MachineReading| -> Vec<CpuUse> {
+        let cores = one.stat.cores.iter().zip(&start.cores);
+        cores.map(|(core, start)| core.since(start, ticks)).collect()
+    };
+    // What was used between the reading before the epoch and the epoch itself is no part of the trial.
+    let before_epoch: Vec<CpuUse> = kept.get(1).map_or_else(Vec::new, |next| {
+        let share = share_of_way(kept[0].at, next.at, epoch);
+        used(next).iter().map(|core| core.scaled(share)).collect()
+    });
     let sample = |one: &MachineReading| MachineSample {
         at: after_epoch(one.at),
-        cores: one
-            .stat
-            .cores
-            .iter()
-            .zip(&start.cores)
-            .map(|(core, start)| core.since(start, ticks))
-            .collect(),
+        cores: used(one).iter().zip(&before_epoch).map(|(core, before)| *core - *before).collect(),
     };
     let mut mean = MeanFrequency::default();
     for pair in kept.windows(2) {
@@ -134,6 +137,12 @@ fn to_samples(
         hardware: counters.and_then(|counters| counters.to_record(&hardware)),
         cost,
     }
+}
+
+/// Returns the position of a moment between two others, from 0 to 1.
+fn share_of_way(from: Nanos, to: Nanos, moment: Nanos) -> f64 {
+    let length = (to - from).0.max(1) as f64;
+    ((moment - from).0 as f64 / length).min(1.0)
 }
 
 /// Reads all sources once.
@@ -202,6 +211,24 @@ mod tests {
         assert_eq!(at(None), [0, 10, 20, 30]);
         assert_eq!(to_samples(readings.clone(), None, Some(Nanos(25))).cost, (4, Nanos(12)));
         assert_eq!(to_samples(Vec::new(), None, None), MachineSamples::default());
+    }
+
+    /// The first payload comes a quarter of the way from one reading to the next, and both cores are busy all the time.
+    #[test]
+    fn what_was_used_before_the_epoch_is_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        let ticks = ticks_per_second();
+        let reading = |seconds: u64| {
+            let text = crate::proc_stat::tests::stat([seconds * ticks, 0, 0, 0, 0, 0, 0, 0]);
+            let files = write_test_files(root.path(), &[("proc/stat", &text)]);
+            let at = Nanos(seconds * 1_000_000_000);
+            MachineReading { at, ..read(&KeptFiles::new(files), None).unwrap() }
+        };
+        let readings = [reading(0), reading(4), reading(6)].to_vec();
+        let samples = to_samples(readings, None, Some(Nanos(1_000_000_000))).samples;
+        let used: Vec<_> = samples.iter().map(|one| (one.at, one.cores[1].user)).collect();
+        let seconds = |count: u64| Nanos(count * 1_000_000_000);
+        assert_eq!(used, [0, 3, 5].map(|count| (seconds(count), seconds(count))));
     }
 
     #[test]

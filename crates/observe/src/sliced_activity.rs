@@ -13,7 +13,7 @@ use crate::proc_stat::ticks_per_second;
 use crate::sampler::{MachineReading, read};
 use crate::whole_trial::{ObservedTime, WholeTrialObservation, own_time};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_record::{
     CoreCounts, CpuUse, Finding, HardwareCounters, HardwareEventCounts, HardwareSample,
     HostActivity, MachineSample, MeasurementOverhead, Nanos, TrialCounters,
@@ -23,6 +23,7 @@ use tare_record::{
 #[derive(Debug)]
 pub struct SlicedActivityMonitor {
     files: MachineFiles,
+    began: Instant,
     counters: Option<PerfCounters>,
     kept: KeptFiles,
     whole: WholeTrialObservation,
@@ -62,6 +63,7 @@ impl SlicedActivityMonitor {
             counters: PerfCounters::open_machine(agents),
             whole: WholeTrialObservation::start(&files),
             files,
+            began: Instant::now(),
             kept: KeptFiles::machine(),
             open: None,
             sums: SliceSums::default(),
@@ -94,7 +96,7 @@ impl SlicedActivityMonitor {
     /// agents and the network's own daemons took; the time of this process is added here.
     #[must_use]
     pub fn finish(self, agents: Nanos) -> (HostActivity, Vec<Finding>) {
-        let Self { files, whole, sums, .. } = self;
+        let Self { files, began, whole, sums, .. } = self;
         let counted = TrialCounters {
             cores: sums.cores.into_values().collect(),
             context_switches: sums.context_switches,
@@ -113,7 +115,7 @@ impl SlicedActivityMonitor {
             },
             ..HostActivity::default()
         };
-        whole.finish(&files, meanwhile, &sums.observed, agents)
+        whole.finish(&files, meanwhile, &sums.observed, agents, began.elapsed().into())
     }
 }
 
@@ -130,12 +132,13 @@ impl SliceSums {
         let elapsed = (end.at - start.at).0.max(1) as f64;
         let share = (length.0 as f64 / elapsed).min(1.0);
         let ticks = ticks_per_second();
-        self.observed.add(&end.stat.total.since(&start.stat.total, ticks), end.stat.core_count());
+        let used = end.stat.total.since(&start.stat.total, ticks);
+        self.observed.add(&used, end.stat.core_count(), end.at - start.at);
         self.observed.own = self.observed.own + (after.own - before.own);
         self.frequency.add(&start.stat.cores, &end.stat.cores, &end.frequencies);
         let each = start.stat.cores.iter().zip(&end.stat.cores);
         let used: Vec<CpuUse> =
-            each.map(|(start, end)| scaled(&end.since(start, ticks), share)).collect();
+            each.map(|(start, end)| end.since(start, ticks).scaled(share)).collect();
         self.add_sample(&used, length);
         if let Some(counters) = counters {
             self.add_hardware(counters, start, end, length, share);
@@ -197,19 +200,6 @@ impl SliceSums {
             let at = last.at + length;
             sums.samples.push(HardwareSample { at, executed });
         }
-    }
-}
-
-/// Returns this share of all times.
-fn scaled(used: &CpuUse, share: f64) -> CpuUse {
-    let part = |time: Nanos| Nanos((time.0 as f64 * share).round() as u64);
-    CpuUse {
-        user: part(used.user),
-        system: part(used.system),
-        softirq: part(used.softirq),
-        irq: part(used.irq),
-        steal: part(used.steal),
-        idle: part(used.idle),
     }
 }
 

@@ -41,18 +41,19 @@ impl WholeTrialObservation {
         }
     }
 
-    /// Completes the activity of a trial, and returns it with the findings of what was observed. `agents` is the CPU
-    /// time of tare's agents and the network's daemons.
+    /// Completes the activity of a trial that lasted so long, and returns it with the findings of what was observed. `agents`
+    /// is the CPU time of tare's agents and the network's daemons.
     pub(crate) fn finish(
         self,
         files: &MachineFiles,
         meanwhile: HostActivity,
         observed: &ObservedTime,
         agents: Nanos,
+        lasted: Nanos,
     ) -> (HostActivity, Vec<Finding>) {
         let findings = [
-            self.others_finding(files, observed, agents),
-            steal_finding(&observed.cpu, observed.cores),
+            self.others_finding(files, observed, agents, lasted),
+            steal_finding(&observed.by_clock(), observed.cores),
             self.throttled.finding_since(files),
             self.quota.finding_since(files),
         ];
@@ -72,12 +73,14 @@ impl WholeTrialObservation {
         files: &MachineFiles,
         observed: &ObservedTime,
         agents: Nanos,
+        lasted: Nanos,
     ) -> Option<Finding> {
-        let of_observed = busy_share(&observed.cpu, observed.cores, agents + observed.own)?;
+        let of_observed = busy_share(&observed.by_clock(), observed.cores, agents + observed.own)?;
         let (before, now) = (self.stat.as_ref()?, ProcStat::read(files)?);
         let ours = ProcessTimes::read(files).since(&self.processes);
-        let whole = now.total.since(&before.total, ticks_per_second());
-        let of_whole = busy_share(&whole, now.core_count(), ours)?;
+        let mut whole = ObservedTime::default();
+        whole.add(&now.total.since(&before.total, ticks_per_second()), now.core_count(), lasted);
+        let of_whole = busy_share(&whole.by_clock(), whole.cores, ours)?;
         Some(Finding::BusyMachine { share: of_observed.min(of_whole) })
     }
 }
@@ -85,8 +88,10 @@ impl WholeTrialObservation {
 /// CPU time of the machine while it was observed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ObservedTime {
-    /// CPU time of all cores by kind.
+    /// CPU time of all cores by kind, as the kernel counts it.
     pub(crate) cpu: CpuUse,
+    /// Time that passed on all cores together.
+    pub(crate) passed: Nanos,
     /// Number of cores; 0 if the machine's CPU time cannot be read.
     pub(crate) cores: u32,
     /// CPU time of this process.
@@ -94,10 +99,16 @@ pub(crate) struct ObservedTime {
 }
 
 impl ObservedTime {
-    /// Adds the time of one stretch.
-    pub(crate) fn add(&mut self, cpu: &CpuUse, cores: u32) {
+    /// Adds the time of one stretch of this length.
+    pub(crate) fn add(&mut self, cpu: &CpuUse, cores: u32, length: Nanos) {
         self.cpu = self.cpu + *cpu;
+        self.passed = self.passed + Nanos(length.0.saturating_mul(cores.into()));
         self.cores = cores;
+    }
+
+    /// Returns the CPU time of all cores by the clock.
+    fn by_clock(&self) -> CpuUse {
+        self.cpu.by_clock(self.passed)
     }
 }
 
@@ -186,7 +197,9 @@ mod tests {
         let found = |agents: Nanos| {
             let cpu = CpuUse { idle: Nanos(3 * SECOND / 4), ..one_second_of(12, 0, 0, 0) };
             let cpu = CpuUse { user: Nanos(SECOND * 5 / 4), ..cpu };
-            whole.others_finding(&files, &ObservedTime { cpu, cores: 2, own: Nanos(0) }, agents)
+            let mut observed = ObservedTime::default();
+            observed.add(&cpu, 2, Nanos(SECOND));
+            whole.others_finding(&files, &observed, agents, Nanos(SECOND))
         };
         let share = |finding: Option<Finding>| match finding {
             Some(Finding::BusyMachine { share }) => share,

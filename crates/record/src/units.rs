@@ -37,6 +37,12 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// Returns this share of the time, rounded.
+    #[must_use]
+    pub fn scaled(self, share: f64) -> Self {
+        Self((self.0 as f64 * share).round() as u64)
+    }
+
     /// Returns the span in microseconds, the unit in which latencies are shown.
     #[must_use]
     pub fn as_micros_f64(self) -> f64 {

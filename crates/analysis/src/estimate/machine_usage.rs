@@ -1,11 +1,11 @@
 //! CPU time and hardware counts of the machine within a span of a trial, interpolated between samples.
 
-use std::ops::Range;
+use std::ops::{Add, Range};
 use tare_record::{
     CpuUse, HardwareCounters, HardwareEventCounts, HardwareSample, MachineSample, Nanos,
 };
 
-/// CPU time of all cores by kind, s. Steal time is not included.
+/// CPU time of all cores, or of one, by kind, s: [`CpuUse::by_clock`]. Steal time is not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CpuTimeByKind {
     pub(crate) user: f64,
@@ -16,42 +16,15 @@ pub(crate) struct CpuTimeByKind {
 }
 
 impl CpuTimeByKind {
-    /// Returns the time of one core up to a sample.
-    fn from_core(core: &CpuUse) -> Self {
-        Self {
-            user: core.user.as_secs_f64(),
-            system: core.system.as_secs_f64(),
-            softirq: core.softirq.as_secs_f64(),
-            irq: core.irq.as_secs_f64(),
-            idle: core.idle.as_secs_f64(),
-        }
-    }
-
-    /// Returns the time of all cores up to a sample.
-    fn at_sample(sample: &MachineSample) -> Self {
-        let cores = sample.cores.iter().map(Self::from_core);
-        cores.fold(Self::default(), |sum, core| sum.add_scaled(core, 1.0))
-    }
-
-    /// Returns the time at a share of the way from this time to a later one.
-    fn towards(self, later: Self, share: f64) -> Self {
-        self.add_scaled(later.add_scaled(self, -1.0), share)
-    }
-
-    /// Returns this time plus `share` times another.
-    fn add_scaled(self, other: Self, share: f64) -> Self {
-        Self {
-            user: self.user + share * other.user,
-            system: self.system + share * other.system,
-            softirq: self.softirq + share * other.softirq,
-            irq: self.irq + share * other.irq,
-            idle: self.idle + share * other.idle,
-        }
-    }
-
     /// Returns the time for each of so many pieces of work.
     pub(crate) fn divided_by(self, work: f64) -> Self {
-        Self::default().add_scaled(self, 1.0 / work)
+        Self {
+            user: self.user / work,
+            system: self.system / work,
+            softirq: self.softirq / work,
+            irq: self.irq / work,
+            idle: self.idle / work,
+        }
     }
 
     /// Returns the total without idle time.
@@ -65,15 +38,58 @@ impl CpuTimeByKind {
     }
 }
 
+impl From<CpuUse> for CpuTimeByKind {
+    fn from(used: CpuUse) -> Self {
+        Self {
+            user: used.user.as_secs_f64(),
+            system: used.system.as_secs_f64(),
+            softirq: used.softirq.as_secs_f64(),
+            irq: used.irq.as_secs_f64(),
+            idle: used.idle.as_secs_f64(),
+        }
+    }
+}
+
+/// CPU time of one core, or of all, as the kernel counted it up to a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct CountedTime {
+    used: CpuUse,
+    /// Time that passed on these cores together since the first payload.
+    passed: Nanos,
+}
+
+impl CountedTime {
+    /// Returns the time at a share of the way from one sample of a core to the next.
+    fn between((used, at): (CpuUse, Nanos), (later, end): (CpuUse, Nanos), share: f64) -> Self {
+        Self { used: used + (later - used).scaled(share), passed: at + (end - at).scaled(share) }
+    }
+
+    /// Returns the CPU time by the clock from an earlier moment to this one.
+    fn since(self, earlier: Self) -> CpuTimeByKind {
+        (self.used - earlier.used).by_clock(self.passed - earlier.passed).into()
+    }
+}
+
+impl Add for CountedTime {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { used: self.used + other.used, passed: self.passed + other.passed }
+    }
+}
+
 /// Returns the CPU time of all cores within a span of a trial; between two samples it grows linearly. Returns `None` if
 /// the samples do not cover the span, except for a tick.
 pub(crate) fn cpu_time_within(
     samples: &[MachineSample],
     span: Range<Nanos>,
 ) -> Option<CpuTimeByKind> {
-    let from = cpu_time_at(samples, span.start)?;
-    let to = cpu_time_at(samples, span.end)?;
-    (span.start < span.end).then(|| to.add_scaled(from, -1.0))
+    let all = |moment| {
+        let cores = cores_at(samples, moment)?.into_iter();
+        Some(cores.fold(CountedTime::default(), CountedTime::add))
+    };
+    let (from, to) = (all(span.start)?, all(span.end)?);
+    (span.start < span.end).then(|| to.since(from))
 }
 
 /// Returns the busy and the total time of all cores within a span of a trial, s.
@@ -92,8 +108,8 @@ pub(crate) fn softirq_by_core(samples: &[MachineSample], span: &Range<Nanos>) ->
     else {
         return Vec::new();
     };
-    let share = |(from, to): (CpuTimeByKind, CpuTimeByKind)| {
-        let within = to.add_scaled(from, -1.0);
+    let share = |(from, to): (CountedTime, CountedTime)| {
+        let within = to.since(from);
         let all = within.total();
         if all > 0.0 { (within.softirq + within.irq) / all } else { 0.0 }
     };
@@ -117,21 +133,14 @@ pub(crate) fn hardware_count_within(
     (span.start < span.end).then_some(to - from)
 }
 
-/// Returns the CPU time of each core up to a moment.
-fn cores_at(samples: &[MachineSample], moment: Nanos) -> Option<Vec<CpuTimeByKind>> {
+/// Returns the time of each core up to a moment.
+fn cores_at(samples: &[MachineSample], moment: Nanos) -> Option<Vec<CountedTime>> {
     let (before, after, share) = surrounding_samples(samples, |sample| sample.at, moment)?;
     let pairs = before.cores.iter().zip(&after.cores);
-    let at_moment = |(before, after): (&CpuUse, &CpuUse)| {
-        CpuTimeByKind::from_core(before).towards(CpuTimeByKind::from_core(after), share)
+    let at_moment = |(earlier, later): (&CpuUse, &CpuUse)| {
+        CountedTime::between((*earlier, before.at), (*later, after.at), share)
     };
     Some(pairs.map(at_moment).collect())
-}
-
-/// Returns the CPU time of all cores up to a moment.
-fn cpu_time_at(samples: &[MachineSample], moment: Nanos) -> Option<CpuTimeByKind> {
-    let (before, after, share) = surrounding_samples(samples, |sample| sample.at, moment)?;
-    let here = CpuTimeByKind::at_sample(before);
-    Some(here.towards(CpuTimeByKind::at_sample(after), share))
 }
 
 /// Returns the two samples around a moment, and its position from the first (0) to the second (1). Returns `None` if
@@ -174,6 +183,13 @@ mod tests {
     #[test]
     fn between_samples_time_passes_evenly() {
         let samples = [sample(0, 0, 0), sample(100, 100, 0), sample(200, 100, 100)];
+        let (busy_time, all) = busy_and_total_within(&samples, span(50, 150)).unwrap();
+        assert!((busy_time - 0.05).abs() < 1e-9 && (all - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn work_between_ticks_is_busy_time() {
+        let samples = [sample(0, 0, 0), sample(100, 30, 50), sample(200, 60, 100)];
         let (busy_time, all) = busy_and_total_within(&samples, span(50, 150)).unwrap();
         assert!((busy_time - 0.05).abs() < 1e-9 && (all - 0.1).abs() < 1e-9);
     }
