@@ -271,6 +271,44 @@ fn a_figure_is_linked_to_and_copied_as_markdown_csv_and_svg() {
     assert_eq!(browser.value(unlinked), 0);
 }
 
+/// Size of a sheet of A4, points of 1/72 inch.
+const A4: (f64, f64) = (595.28, 841.89);
+
+/// Width that a sheet of A4 leaves between the page's margins of 15 mm, px of 1/96 inch.
+const PRINTED_WIDTH: u32 = 680;
+
+/// Returns the sizes of a PDF's sheets, points.
+fn sheet_sizes(pdf: &[u8]) -> Vec<(f64, f64)> {
+    let text = String::from_utf8_lossy(pdf);
+    let boxes = text.split("/MediaBox [").skip(1).map(|rest| {
+        let numbers = rest.split(']').next().unwrap_or_default().split_whitespace();
+        let numbers: Vec<f64> = numbers.map(|number| number.parse().unwrap()).collect();
+        (numbers[2] - numbers[0], numbers[3] - numbers[1])
+    });
+    boxes.collect()
+}
+
+#[test]
+fn a_printed_page_is_on_a4_and_whole() {
+    let scratch = ScratchDirectory::new();
+    let mut browser = PageRun::get().browser(&scratch);
+    let sheets = sheet_sizes(&browser.print());
+    assert!(sheets.len() > 3, "{sheets:?}");
+    for (width, height) in &sheets {
+        assert!((width - A4.0).abs() < 1.0 && (height - A4.1).abs() < 1.0, "{sheets:?}");
+    }
+    browser.set_print(PRINTED_WIDTH);
+    let cut = "[document.documentElement, ...document.querySelectorAll('pre, .scroll, dd, figure')]\
+               .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.outerHTML.slice(0, 200))";
+    assert_eq!(browser.value(cut), Value::Array(Vec::new()));
+    let taller = "[...document.querySelectorAll('figure')]\
+                  .filter((one) => one.getBoundingClientRect().height > 267 / 25.4 * 96).map((one) => one.id)";
+    assert_eq!(browser.value(taller), Value::Array(Vec::new()), "each figure fits on a sheet");
+    let idle = "[...document.querySelectorAll('.networks, nav, .scale, .downloads, summary')]\
+                .filter((one) => one.checkVisibility()).length";
+    assert_eq!(browser.value(idle), 0, "what can only be clicked is not printed");
+}
+
 #[test]
 fn the_page_is_xml_as_well() {
     let scratch = ScratchDirectory::new();

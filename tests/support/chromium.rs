@@ -4,6 +4,7 @@
 //! reads them from descriptor 3 and writes to descriptor 4 (`--remote-debugging-pipe`).
 
 use super::program::{User, tied_command};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -115,6 +116,19 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
+    }
+
+    /// Shows the page as it is printed on sheets that leave this width, px.
+    pub fn set_print(&mut self, width: u32) {
+        self.set_window(width, "light");
+        self.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    }
+
+    /// Prints the page on sheets of the size that it asks for. Returns the PDF.
+    pub fn print(&mut self) -> Vec<u8> {
+        let answer = self.call("Page.printToPDF", json!({ "preferCSSPageSize": true }));
+        let data = answer["data"].as_str().unwrap_or_else(|| panic!("no PDF: {answer}"));
+        BASE64_STANDARD.decode(data).expect("the protocol sends base64")
     }
 
     /// Returns the value of an expression in the page.

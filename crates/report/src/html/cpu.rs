@@ -38,7 +38,7 @@ pub(crate) fn cpu(
     let (unit, each) = unit(work);
     let caption = format!(
         "CPU time of the whole machine {each}, lowest first: both ends, the network between them, and everything else that ran. \
-         Counted in ticks of 10 ms over the steady part of each trial."
+         Cores that were not idle in the steady part of each trial; the kinds share that time as the kernel's ticks do."
     );
     let described: Vec<String> = costs
         .iter()
