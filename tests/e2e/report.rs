@@ -102,8 +102,10 @@ fn other_views_of_the_same_run() {
     let cells: Vec<&Value> =
         list(&document, "cells").iter().filter(|cell| cell["metric"] == "throughput").collect();
     let blocks = |cell: &Value| list(cell, "blocks").to_vec();
-    let base = cells.iter().find(|cell| cell["label"] == "bridge").expect("the baseline's cell");
     for cell in &cells {
+        let is_base =
+            |one: &&&Value| one["label"] == "bridge" && one["workload"] == cell["workload"];
+        let base = cells.iter().find(is_base).expect("the baseline's cell");
         // A trial that a busy machine held up has no figure, and its block no pair. A ratio takes two pairs, and a figure
         // of 0, of a trial that waited for a retransmission all the time, has none.
         let pairs = blocks(cell).iter().filter(|block| blocks(base).contains(block)).count();

@@ -160,9 +160,41 @@ pub(crate) fn cpu(
     let Some(samples) = trial["meanwhile"]["samples"].as_array() else {
         return TrialFigure::Nothing;
     };
-    let of_core = |core: &Value| -> f64 { kinds.iter().map(|kind| number(core, kind)).sum() };
-    let up_to = |sample: &Value| list(sample, "cores").iter().map(of_core).sum::<f64>() / 1e9;
-    growth(samples, clients, from, to, up_to, unit)
+    let all_cores = |sample: &Value, kind: &str| {
+        list(sample, "cores").iter().map(|core| number(core, kind)).sum()
+    };
+    let cores = samples.first().map_or(0, |first| list(first, "cores").len());
+    let grown = |up_to: &dyn Fn(&Value) -> f64| growth(samples, clients, from, to, up_to);
+    cpu_by_clock(grown, cores, &all_cores, kinds)
+        .map_or(TrialFigure::Nothing, |time| TrialFigure::from_quotient(time / 1e9 / unit))
+}
+
+/// Returns the time of these kinds of work by the rule of docs/METHOD.md, "CPU time", ns: cores are busy when they are neither idle
+/// nor stolen, and the busy kinds share that time as they were counted. `grown` is the growth of a value of the samples,
+/// `counted` the time of a kind in a sample.
+fn cpu_by_clock(
+    grown: impl Fn(&dyn Fn(&Value) -> f64) -> Option<f64>,
+    cores: usize,
+    counted: &dyn Fn(&Value, &str) -> f64,
+    kinds: &[&str],
+) -> Option<f64> {
+    let grown_kind = |kind: &str| grown(&|sample| counted(sample, kind));
+    let passed = grown(&|sample| number(sample, "at") * cores as f64)?;
+    let available = (passed - grown_kind("steal")?).max(0.0);
+    let ticks = BUSY.iter().map(|kind| grown_kind(kind)).sum::<Option<f64>>()?;
+    let counted_idle = grown_kind("idle")?;
+    if ticks + counted_idle <= 0.0 {
+        return Some(0.0);
+    }
+    let idle = counted_idle.min(available);
+    let busy = available - idle;
+    let time = |kind: &&str| match *kind {
+        "idle" => Some(idle),
+        "system" if ticks <= 0.0 => Some(busy),
+        _ if ticks <= 0.0 => Some(0.0),
+        kind => Some(grown_kind(kind)? * busy / ticks),
+    };
+    kinds.iter().map(time).sum()
 }
 
 /// Returns the largest share of softirqs in the time of one core, %.
@@ -178,15 +210,10 @@ fn softirqs_of_one_core(
     };
     let mut largest: Option<f64> = None;
     for core in 0..list(&samples[0], "cores").len() {
-        let time = |kinds: &[&str]| {
-            let up_to = |sample: &Value| {
-                kinds.iter().map(|kind| number(&list(sample, "cores")[core], kind)).sum()
-            };
-            growth(samples, clients, from, to, up_to, 1.0)
-        };
-        let (TrialFigure::Value(softirqs), TrialFigure::Value(all)) =
-            (time(&["softirq", "irq"]), time(&ALL))
-        else {
+        let one = |sample: &Value, kind: &str| number(&list(sample, "cores")[core], kind);
+        let grown = |up_to: &dyn Fn(&Value) -> f64| growth(samples, clients, from, to, up_to);
+        let time = |kinds: &[&str]| cpu_by_clock(grown, 1, &one, kinds);
+        let (Some(softirqs), Some(all)) = (time(&["softirq", "irq"]), time(&ALL)) else {
             return TrialFigure::Nothing;
         };
         let share = if all > 0.0 { 100.0 * softirqs / all } else { 0.0 };
@@ -207,33 +234,31 @@ fn executed(
     let samples = trial["meanwhile"]["hardware"]["samples"].as_array();
     let Some(samples) = samples else { return TrialFigure::Nothing };
     let up_to = |sample: &Value| list(sample, "executed").iter().map(|one| number(one, kind)).sum();
-    growth(samples, clients, from, to, up_to, unit)
+    growth(samples, clients, from, to, up_to)
+        .map_or(TrialFigure::Nothing, |grown| TrialFigure::from_quotient(grown / unit))
 }
 
 fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().expect("a number")
 }
 
-/// Returns the growth of a sampled value over these intervals, per `unit`.
+/// Returns the growth of a sampled value over these intervals. Returns `None` if there are none, or if they were not sampled.
 fn growth(
     samples: &[Value],
     clients: &[Vec<&Value>],
     from: usize,
     to: usize,
     up_to: impl Fn(&Value) -> f64,
-    unit: f64,
-) -> TrialFigure {
+) -> Option<f64> {
     if from == to {
-        return TrialFigure::Nothing;
+        return None;
     }
     let last = clients[0][to - 1];
     let ends = [number(clients[0][from], "start"), number(last, "start") + number(last, "length")];
     let points: Vec<(f64, f64)> =
         samples.iter().map(|sample| (number(sample, "at"), up_to(sample))).collect();
-    let grown: Option<Vec<f64>> = ends.iter().map(|&end| interpolate(&points, end)).collect();
-    grown.map_or(TrialFigure::Nothing, |grown| {
-        TrialFigure::from_quotient((grown[1] - grown[0]) / unit)
-    })
+    let [start, end] = ends.map(|end| interpolate(&points, end));
+    Some(end? - start?)
 }
 
 /// Interpolates a value linearly between two points. Returns `None` if it is more than a tick outside of all points.
