@@ -5,6 +5,7 @@ mod example_directory;
 mod page;
 mod policy;
 mod shell;
+mod versions;
 
 use example_directory::ExampleDirectory;
 use page::{Block, Page};

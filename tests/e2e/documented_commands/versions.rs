@@ -1,0 +1,21 @@
+//! Test of the files that name the version by hand.
+
+use super::read;
+
+/// Files, with the text before and after the version.
+const NAMED: [(&str, &str, &str); 4] = [
+    ("CHANGELOG.md", "## ", "\n"),
+    ("CITATION.cff", "\nversion: ", "\n"),
+    ("packaging/README.md", " tare:", " run "),
+    ("packaging/kubernetes/job.yaml", "image: tare:", "\n"),
+];
+
+#[test]
+fn files_name_the_version_that_is_built() {
+    for (file, before, after) in NAMED {
+        let text = read(file);
+        let named = text.split_once(before).and_then(|(_, rest)| rest.split_once(after));
+        let named = named.map(|(version, _)| version);
+        assert_eq!(named, Some(env!("CARGO_PKG_VERSION")), "{file}");
+    }
+}
