@@ -325,8 +325,7 @@ impl Drop for EnginePlace {
 
 /// Checks that this program can run in a container.
 fn check_own_program() -> Result<(), UnmetRequirement> {
-    image::own_program()
-        .map(drop)
+    image::check_own_program()
         .map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
 }
 

@@ -12,7 +12,8 @@ pub(crate) enum ElfLinkage {
 /// Type of the program header that names the dynamic loader (PT_INTERP; elf(5)).
 const INTERPRETER: u32 = 3;
 
-/// Returns the linkage of a 64-bit little-endian ELF file. Returns `None` for other files.
+/// Returns the linkage of a 64-bit little-endian ELF file, of which the beginning with the headers suffices. Returns `None` for
+/// other files.
 pub(crate) fn linkage(file: &[u8]) -> Option<ElfLinkage> {
     const CLASS_64: u8 = 2;
     const LITTLE_ENDIAN: u8 = 1;

@@ -17,23 +17,50 @@ use elf::ElfLinkage;
 use futures_util::TryStreamExt as _;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::OnceLock;
 use tare_network::Error;
 
 /// The file from which this process was started, even if it has been replaced since.
 const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
-/// Reads the program of this process, and checks that it is static, so that it runs in any container.
-pub(crate) fn own_program() -> Result<Vec<u8>, Error> {
+/// Bytes at the beginning of a program that hold its headers and the name of its loader.
+const HEADERS: u64 = 64 << 10;
+
+/// Checks that the program of this process is static, so that it runs in any container. Its headers are read once.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn check_own_program() -> Result<(), Error> {
+    static CHECKED: OnceLock<Result<(), Error>> = OnceLock::new();
+    CHECKED.get_or_init(check_linkage).clone()
+}
+
+fn check_linkage() -> Result<(), Error> {
     const WHAT: &str = "build an image of this tare binary";
-    let program = std::fs::read(OWN_EXECUTABLE).map_err(|error| Error::new(WHAT, error))?;
-    let why = match elf::linkage(&program) {
-        Some(ElfLinkage::Static) => return Ok(program),
+    let mut headers = Vec::new();
+    let program = File::open(OWN_EXECUTABLE);
+    program
+        .and_then(|file| file.take(HEADERS).read_to_end(&mut headers))
+        .map_err(|error| Error::new(WHAT, error))?;
+    let why = match elf::linkage(&headers) {
+        Some(ElfLinkage::Static) => return Ok(()),
         Some(ElfLinkage::Dynamic(loader)) => {
             format!("the binary is linked to {loader}, which an empty image does not contain")
         }
         None => "the binary is not a 64-bit ELF file".to_owned(),
     };
     Err(Error::new(WHAT, why).with_remedy("use the static binary that `make build` builds"))
+}
+
+/// Reads the program of this process, which must be static.
+///
+/// # Errors
+/// It is not, or cannot be read.
+pub(crate) fn own_program() -> Result<Vec<u8>, Error> {
+    check_own_program()?;
+    std::fs::read(OWN_EXECUTABLE).map_err(|error| Error::new("read this tare binary", error))
 }
 
 /// Builds an archive of an image for `docker load`, with this tag.
