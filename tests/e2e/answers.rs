@@ -38,20 +38,38 @@ fn every_question_is_measured_and_its_sentence_tested() {
     for question in list(&listed, "questions") {
         let name = text(question, "name");
         if !OF_SERVERS.contains(&name) {
-            let run = ["ask", name, "--budget", "2s", "--json", "--out", name];
-            check_answer(name, question, &tare.run(&run).expect(0).json());
+            check_answer(&tare, name, question);
         }
     }
 }
 
-/// Checks that the document has the question, and a tested sentence for it.
-fn check_answer(name: &str, question: &Value, document: &Value) {
-    schema::check(document, "run.json");
-    assert_eq!(document["rerun"]["question"]["asked"], question["summary"], "{name}");
+/// Budgets that a question has in turn: where a busy machine leaves a network without figures, the next is longer.
+const BUDGETS: [&str; 3] = ["2s", "15s", "60s"];
+
+/// Checks that a document has the question, and a tested sentence for it.
+fn check_answer(tare: &Tare, name: &str, question: &Value) {
+    let mut untested = Vec::new();
+    for budget in BUDGETS {
+        let directory = format!("{name}-{budget}");
+        let run = ["ask", name, "--budget", budget, "--json", "--out", &directory];
+        let document = tare.run(&run).expect(0).json();
+        schema::check(&document, "run.json");
+        assert_eq!(document["rerun"]["question"]["asked"], question["summary"], "{name}");
+        untested = untested_sentences(&document);
+        if untested.is_empty() {
+            return;
+        }
+    }
+    panic!("{name}: {untested:?}");
+}
+
+/// Returns the sentences that no ratio tested, but for those on networks that cannot run here.
+fn untested_sentences(document: &Value) -> Vec<Value> {
     let skipped = list(document, "skipped");
-    for conclusion in list(&document["rerun"], "conclusions") {
+    let is_untested = |conclusion: &&Value| {
         let reason = text(conclusion, "reason");
         let is_absent = skipped.iter().any(|one| reason.contains(text(one, "network")));
-        assert!(reason.contains(" × that of ") || is_absent, "{name}: {conclusion}");
-    }
+        !reason.contains(" × that of ") && !is_absent
+    };
+    list(&document["rerun"], "conclusions").iter().filter(is_untested).cloned().collect()
 }

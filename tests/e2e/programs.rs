@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use support::journal::{counter, records, trials};
+use support::journal::{counter, measured_blocks, records, trials};
 use support::machine::descendants;
 use support::program::{Tare, User};
 use support::{ScratchDirectory, eventually, list, short_run, text};
@@ -113,11 +113,8 @@ fn a_daemon_that_dies_in_a_trial_fails_its_network_alone() {
     let told = &list(&document, told_in)[0];
     assert_eq!(text(told, "network"), "ovs-user");
     assert!(text(told, "reason").contains(words), "{told}");
-    let cells = list(&document, "cells");
-    let kept =
-        cells.iter().find(|cell| cell["network"] == "loopback" && cell["metric"] == "transactions");
-    let kept = kept.expect("a cell");
-    assert_eq!(kept["n"], 8, "the other network is measured to the end");
+    let kept = measured_blocks(&scratch.path("out"), "loopback", "tcp-rr");
+    assert_eq!(kept, 8, "the other network is measured to the end");
 }
 
 /// Kills the daemon of each block while it carries traffic, until the run reports that its network has failed. A trial

@@ -3,9 +3,11 @@
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
-use support::journal::{records, trials};
+use support::journal::{measured_blocks, records, trials};
 use support::program::{ProgramOutcome, Tare, User};
-use support::{ScratchDirectory, Seed, check_shown_again, eventually, list, machine, short_run};
+use support::{
+    ScratchDirectory, Seed, check_shown_again, eventually, list, machine, short_run, text,
+};
 use tare_dev::{NetworkConfiguration, TestNamespace};
 
 /// Number of blocks of a run that a test ends early.
@@ -152,12 +154,11 @@ fn check_resumed(tare: &Tare, name: &str) {
     assert_eq!(document["blocks"].to_string(), BLOCKS);
     assert_eq!(document["stopped_by"], "blocks");
     assert_eq!(records(&directory)[0], head, "the plan is the one that was begun with");
-    let text = std::fs::read_to_string(directory.join("journal.jsonl")).expect("a journal");
-    crate::recompute::check(&text, &document);
-    // A rate has a sample of every block; the number of samples of other figures follows from the journal.
-    let rates = ["throughput".into(), "transactions".into()];
-    for cell in list(&document, "cells").iter().filter(|cell| rates.contains(&cell["metric"])) {
-        assert_eq!(cell["n"].to_string(), BLOCKS, "{cell}");
+    let journal = std::fs::read_to_string(directory.join("journal.jsonl")).expect("a journal");
+    crate::recompute::check(&journal, &document);
+    for cell in list(&document, "cells") {
+        let blocks = measured_blocks(&directory, text(cell, "label"), text(cell, "workload"));
+        assert_eq!(blocks.to_string(), BLOCKS, "{cell}");
     }
     tare.run(&["resume", name]).assert_error(2, &["finished", "tare report"]);
 }

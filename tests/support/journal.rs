@@ -1,6 +1,7 @@
 //! Journal of a run as other programs see it: JSON, line by line. It is read, or rewritten to known figures.
 
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -21,6 +22,14 @@ pub fn records(directory: &Path) -> Vec<Value> {
 pub fn trials(directory: &Path) -> Vec<Value> {
     let records = records(directory).into_iter();
     records.filter(|record| record["record"] == "trial").collect()
+}
+
+/// Returns the number of blocks in which a network was measured with a workload. Which of its trials have figures follows from
+/// the journal: a busy machine may let none of a trial's traffic through.
+pub fn measured_blocks(directory: &Path, label: &str, workload: &str) -> usize {
+    let is_own = |trial: &Value| trial["label"] == label && trial["workload"] == workload;
+    let own = trials(directory).into_iter().filter(is_own);
+    own.map(|trial| trial["block"].as_u64()).collect::<BTreeSet<_>>().len()
 }
 
 /// Changes every trial of the journal in a result directory.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod cleaner;
 mod cluster_client;
 mod cluster_error;
 mod counter_watch;
@@ -30,6 +31,7 @@ mod running_pod;
 mod session;
 
 pub use access::role_manifest;
+pub use cleaner::{ClusterCleaner, ClusterRun};
 pub use networks::{PREFIX, cluster_networks};
 pub use options::ClusterOptions;
 pub use place::ClusterPlace;

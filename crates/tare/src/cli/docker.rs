@@ -1,5 +1,6 @@
 //! Arguments of `tare image` and `tare clean`.
 
+use crate::kubernetes::ClusterAccessArguments;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -33,6 +34,12 @@ pub(crate) struct CleanArguments {
     /// Remove cached database files, which tare keeps for the next run, instead of Docker objects
     #[arg(long, conflicts_with_all = ["engines", "runs"])]
     pub(crate) data: bool,
+    /// Remove what ended runs left in a Kubernetes cluster, instead of Docker objects
+    #[arg(long, conflicts_with_all = ["engines", "data"])]
+    pub(crate) kubernetes: bool,
+    /// Options by which the cluster is reached.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterAccessArguments,
     /// Remove without asking
     #[arg(short, long)]
     pub(crate) yes: bool,

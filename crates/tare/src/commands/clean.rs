@@ -1,8 +1,10 @@
-//! `tare clean`: lists and removes what killed runs left in Docker and Podman, or cached database files.
+//! `tare clean`: lists and removes what killed runs left in Docker and Podman, in a Kubernetes cluster, or cached
+//! database files.
 
 use crate::cli::CleanArguments;
 use crate::commands::measure::with_remedy;
-use crate::exit::CommandExit;
+use crate::exit::{CommandExit, usage_error};
+use crate::kubernetes::{self, ClusterAccessArguments};
 use crate::output;
 use std::io::{IsTerminal as _, stdin};
 use std::path::Path;
@@ -14,6 +16,15 @@ use tare_tools::CachedDataset;
 
 /// Lists leftovers, and removes them if the user agrees.
 pub(crate) fn run(arguments: &CleanArguments) -> anyhow::Result<CommandExit> {
+    if arguments.kubernetes {
+        let is_confirmed = |count| arguments.yes || is_confirmed(count);
+        return kubernetes::clean(&arguments.cluster, &arguments.runs, is_confirmed);
+    }
+    if arguments.cluster != ClusterAccessArguments::default() {
+        return Err(usage_error(anyhow::anyhow!(
+            "--kubeconfig, --kube-context, --namespace and --as are for --kubernetes"
+        )));
+    }
     if arguments.data { clean_datasets(arguments.yes) } else { clean_docker(arguments) }
 }
 

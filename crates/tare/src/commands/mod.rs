@@ -29,6 +29,6 @@ pub(crate) mod up;
 #[cfg(test)]
 mod altered_journals;
 mod kept_run;
-mod measure;
+pub(crate) mod measure;
 mod page;
 mod resource_demand;

@@ -4,6 +4,16 @@ use super::ClusterArguments;
 use tare_network::Network;
 use tare_record::{ClusterDescription, Plan};
 
+/// Says that there is no cluster to clean.
+#[cfg(feature = "docker")]
+pub(crate) fn clean(
+    _: &super::ClusterAccessArguments,
+    _: &[String],
+    _: impl FnOnce(usize) -> bool,
+) -> anyhow::Result<crate::exit::CommandExit> {
+    anyhow::bail!("this tare was built without Kubernetes: build it with `--features kubernetes`")
+}
+
 /// Absent cluster.
 #[derive(Clone, Default)]
 pub(crate) struct ClusterSupport;

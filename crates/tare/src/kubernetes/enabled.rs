@@ -1,6 +1,6 @@
 //! Kubernetes support in a build with Kubernetes.
 
-use super::ClusterArguments;
+use super::{ClusterAccessArguments, ClusterArguments};
 use std::sync::Arc;
 use tare_kubernetes::{ClusterOptions, ClusterPlace, PREFIX};
 use tare_network::Network;
@@ -12,6 +12,17 @@ pub(crate) struct ClusterSupport {
     place: Arc<ClusterPlace>,
 }
 
+/// Returns options that reach the cluster of these arguments.
+pub(super) fn access_options(arguments: &ClusterAccessArguments) -> ClusterOptions {
+    ClusterOptions {
+        kubeconfig: arguments.kubeconfig.clone(),
+        context: arguments.kube_context.clone(),
+        namespace: arguments.namespace.clone(),
+        impersonated_user: arguments.impersonated_user.clone(),
+        ..ClusterOptions::default()
+    }
+}
+
 impl Default for ClusterSupport {
     fn default() -> Self {
         Self::from_arguments(&ClusterArguments::default())
@@ -21,19 +32,16 @@ impl Default for ClusterSupport {
 impl ClusterSupport {
     /// Returns the cluster of the user's configuration, with the settings of the flags.
     pub(crate) fn from_arguments(arguments: &ClusterArguments) -> Self {
-        let defaults = ClusterOptions::default();
+        let access = access_options(&arguments.access);
         let place = ClusterPlace::new(ClusterOptions {
-            kubeconfig: arguments.kubeconfig.clone(),
-            context: arguments.kube_context.clone(),
-            namespace: arguments.namespace.clone(),
-            impersonated_user: arguments.impersonated_user.clone(),
-            image: arguments.pod_image.clone().unwrap_or(defaults.image),
+            image: arguments.pod_image.clone().unwrap_or_else(|| access.image.clone()),
             pull_secrets: arguments.image_pull_secret.clone(),
             server_node: arguments.server_node.clone(),
             client_node: arguments.client_node.clone(),
             tolerations: arguments.toleration.clone(),
             node_labels: arguments.node_label.clone(),
             priority_class: arguments.priority_class.clone(),
+            ..access
         });
         Self { place: Arc::new(place) }
     }

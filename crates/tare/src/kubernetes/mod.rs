@@ -3,8 +3,12 @@
 use clap::Args;
 use std::path::PathBuf;
 
+#[cfg(all(feature = "docker", feature = "kubernetes"))]
+mod clean;
 #[cfg(feature = "kubernetes")]
 mod enabled;
+#[cfg(all(feature = "docker", feature = "kubernetes"))]
+pub(crate) use clean::clean;
 #[cfg(feature = "kubernetes")]
 pub(crate) use enabled::ClusterSupport;
 
@@ -12,22 +16,32 @@ pub(crate) use enabled::ClusterSupport;
 mod disabled;
 #[cfg(not(feature = "kubernetes"))]
 pub(crate) use disabled::ClusterSupport;
+#[cfg(all(feature = "docker", not(feature = "kubernetes")))]
+pub(crate) use disabled::clean;
 
-/// Options of the networks of a Kubernetes cluster.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct ClusterArguments {
+/// Options by which a Kubernetes cluster is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub(crate) struct ClusterAccessArguments {
     /// File with the cluster and the credentials [default: those of kubectl]
     #[arg(long, value_name = "F", help_heading = "Kubernetes")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig [default: its current one]
     #[arg(long, value_name = "CONTEXT", help_heading = "Kubernetes")]
     pub(crate) kube_context: Option<String>,
-    /// Namespace in which pods and services are made [default: the context's]
+    /// Namespace of the pods and services [default: the context's]
     #[arg(long, value_name = "NAMESPACE", help_heading = "Kubernetes")]
     pub(crate) namespace: Option<String>,
     /// User as whom requests are made, if the credentials may impersonate
     #[arg(long = "as", value_name = "USER", help_heading = "Kubernetes")]
     pub(crate) impersonated_user: Option<String>,
+}
+
+/// Options of the networks of a Kubernetes cluster.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ClusterArguments {
+    /// Options by which the cluster is reached.
+    #[command(flatten)]
+    pub(crate) access: ClusterAccessArguments,
     /// Image of the pods, which nodes have or can pull: it holds this tare [default: tare:VERSION, of `tare image`]
     #[arg(long, value_name = "IMAGE", help_heading = "Kubernetes")]
     pub(crate) pod_image: Option<String>,
