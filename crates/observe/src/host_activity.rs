@@ -16,14 +16,12 @@ use crate::perf_counters::PerfCounters;
 use crate::proc_stat::{ProcStat, ticks_per_second};
 use crate::sampler::{MachineSampler, MachineSamples};
 use crate::whole_trial::{ObservedTime, WholeTrialObservation, own_time};
-use std::time::Instant;
 use tare_record::{Finding, HostActivity, MeasurementOverhead, Nanos, TrialCounters};
 
 /// Observation of the machine over a span of time.
 #[derive(Debug)]
 pub struct HostActivityMonitor {
     files: MachineFiles,
-    began: Instant,
     start: Option<ProcStat>,
     own: Nanos,
     sampler: MachineSampler,
@@ -53,7 +51,7 @@ impl HostActivityMonitor {
         let sampler = MachineSampler::start(kept, trial, counters);
         let whole = WholeTrialObservation::start(&files);
         let start = ProcStat::read(&files);
-        Self { began: Instant::now(), start, own: own_time(), sampler, whole, cores: None, files }
+        Self { start, own: own_time(), sampler, whole, cores: None, files }
     }
 
     /// Returns the machine's activity since the start. `agents` is the CPU time (user and system) that tare's agents
@@ -63,7 +61,7 @@ impl HostActivityMonitor {
     /// If `/proc/stat` cannot be read, all times are 0 and its findings are missing.
     #[must_use]
     pub fn finish(self, agents: Nanos, epoch: Option<Nanos>) -> (HostActivity, Vec<Finding>) {
-        let lasted = self.began.elapsed().into();
+        let lasted = self.whole.elapsed();
         self.finish_after(lasted, agents, epoch)
     }
 

@@ -119,10 +119,9 @@ fn to_samples(
         cores.map(|(core, start)| core.since(start, ticks)).collect()
     };
     // What was used between the reading before the epoch and the epoch itself is no part of the trial.
-    let before_epoch: Vec<CpuUse> = kept.get(1).map_or_else(Vec::new, |next| {
-        let share = share_of_way(kept[0].at, next.at, epoch);
-        used(next).iter().map(|core| core.scaled(share)).collect()
-    });
+    let next = kept.get(1).unwrap_or(&kept[0]);
+    let share = share_of_way(kept[0].at, next.at, epoch);
+    let before_epoch: Vec<CpuUse> = used(next).iter().map(|core| core.scaled(share)).collect();
     let sample = |one: &MachineReading| MachineSample {
         at: after_epoch(one.at),
         cores: used(one).iter().zip(&before_epoch).map(|(core, before)| *core - *before).collect(),

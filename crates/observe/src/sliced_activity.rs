@@ -13,7 +13,7 @@ use crate::proc_stat::ticks_per_second;
 use crate::sampler::{MachineReading, read};
 use crate::whole_trial::{ObservedTime, WholeTrialObservation, own_time};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tare_record::{
     CoreCounts, CpuUse, Finding, HardwareCounters, HardwareEventCounts, HardwareSample,
     HostActivity, MachineSample, MeasurementOverhead, Nanos, TrialCounters,
@@ -23,7 +23,6 @@ use tare_record::{
 #[derive(Debug)]
 pub struct SlicedActivityMonitor {
     files: MachineFiles,
-    began: Instant,
     counters: Option<PerfCounters>,
     kept: KeptFiles,
     whole: WholeTrialObservation,
@@ -63,7 +62,6 @@ impl SlicedActivityMonitor {
             counters: PerfCounters::open_machine(agents),
             whole: WholeTrialObservation::start(&files),
             files,
-            began: Instant::now(),
             kept: KeptFiles::machine(),
             open: None,
             sums: SliceSums::default(),
@@ -96,7 +94,7 @@ impl SlicedActivityMonitor {
     /// agents and the network's own daemons took; the time of this process is added here.
     #[must_use]
     pub fn finish(self, agents: Nanos) -> (HostActivity, Vec<Finding>) {
-        let Self { files, began, whole, sums, .. } = self;
+        let Self { files, whole, sums, .. } = self;
         let counted = TrialCounters {
             cores: sums.cores.into_values().collect(),
             context_switches: sums.context_switches,
@@ -115,7 +113,8 @@ impl SlicedActivityMonitor {
             },
             ..HostActivity::default()
         };
-        whole.finish(&files, meanwhile, &sums.observed, agents, began.elapsed().into())
+        let lasted = whole.elapsed();
+        whole.finish(&files, meanwhile, &sums.observed, agents, lasted)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::proc_stat::{ProcStat, ticks_per_second};
 use crate::process_times::ProcessTimes;
 use crate::thermal_throttling::ThermalThrottling;
 use rustix::time::{ClockId, clock_gettime};
+use std::time::Instant;
 use tare_record::{CpuUse, Finding, HostActivity, Nanos};
 
 /// Share of all cores' time above which other programs' work is a finding.
@@ -25,6 +26,7 @@ pub(crate) struct WholeTrialObservation {
     memory: MemoryPressure,
     throttled: ThermalThrottling,
     quota: QuotaThrottling,
+    began: Instant,
     stat: Option<ProcStat>,
     processes: ProcessTimes,
 }
@@ -36,9 +38,15 @@ impl WholeTrialObservation {
             memory: MemoryPressure::read(files),
             throttled: ThermalThrottling::read(files),
             quota: QuotaThrottling::read(files),
+            began: Instant::now(),
             stat: ProcStat::read(files),
             processes: ProcessTimes::read(files),
         }
+    }
+
+    /// Returns the time since the machine's CPU time was read.
+    pub(crate) fn elapsed(&self) -> Nanos {
+        self.began.elapsed().into()
     }
 
     /// Completes the activity of a trial that lasted so long, and returns it with the findings of what was observed. `agents`
