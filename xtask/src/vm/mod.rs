@@ -37,11 +37,12 @@ pub(crate) fn run_tests(
     nextest: &Nextest<'_>,
     scope: GuestScope,
 ) -> Result<Vec<GuestResult>> {
-    let with_script = |group: TestGroup| -> Result<(VirtualMachine, String)> {
+    let with_script = |group: TestGroup| -> Result<Option<(VirtualMachine, String)>> {
         let script = guest_tests::script(repository, nextest, &group)?;
-        Ok((group.machine, script))
+        Ok(script.map(|script| (group.machine, script)))
     };
     let groups = guest_tests::groups(repository, scope).into_iter().map(with_script);
+    let groups = groups.filter_map(Result::transpose);
     let groups: Vec<_> = groups.collect::<Result<_>>()?;
     std::thread::scope(|scope| {
         let run = |(machine, script): &(VirtualMachine, String)| -> Result<GuestResult> {
