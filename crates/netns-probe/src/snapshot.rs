@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
-use tare_network::{Error, Hop, HopKind, NamespaceCounts};
+use tare_network::{Error, Family, Hop, HopKind, NamespaceCounts};
 
 /// Snapshot of a container's network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,9 +23,9 @@ pub struct NetnsSnapshot {
     /// TCP ports on which a program listens.
     #[serde(default)]
     pub listening: Vec<u16>,
-    /// True if bridged packets pass netfilter.
+    /// Families of bridged packets that pass netfilter.
     #[serde(default)]
-    pub bridged_past_netfilter: bool,
+    pub bridged_past_netfilter: Vec<Family>,
     /// Mode of seccomp under which programs run: 0 for none, 2 for a filter (proc_pid_status(5)).
     #[serde(default)]
     pub seccomp: Option<u8>,

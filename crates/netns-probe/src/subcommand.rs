@@ -10,8 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tare_network::Error;
-use tare_network::scaled_timeout;
+use tare_network::{Error, Family, scaled_timeout};
 
 /// Timeout for an address to become usable, and for a server to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -190,12 +189,22 @@ pub fn take_snapshot() -> NetnsSnapshot {
         addresses,
         uplink: uplink(&routes),
         listening,
-        bridged_past_netfilter: text("/proc/sys/net/bridge/bridge-nf-call-iptables").trim() == "1",
+        bridged_past_netfilter: families_past_netfilter(|switch| {
+            text(&format!("/proc/sys/net/bridge/{switch}"))
+        }),
         seccomp: seccomp(&text("/proc/self/status")),
         kernel: rustix::system::uname().release().to_str().ok().map(str::to_owned),
         hosts: text("/etc/hosts").lines().map(str::to_owned).collect(),
         ..NetnsSnapshot::default()
     }
+}
+
+/// Returns the families of which bridged packets pass netfilter, by the text of each switch.
+fn families_past_netfilter(switch: impl Fn(&str) -> String) -> Vec<Family> {
+    let switches =
+        [(Family::Ipv4, "bridge-nf-call-iptables"), (Family::Ipv6, "bridge-nf-call-ip6tables")];
+    let on = switches.into_iter().filter(|(_, name)| switch(name).trim() == "1");
+    on.map(|(family, _)| family).collect()
 }
 
 /// Returns the devices, with the packets that left by each since it was made.
@@ -312,6 +321,19 @@ fn listening_ports(table: &str) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_family_has_its_own_switch() {
+        let families = |on: &str| {
+            let switch = |name: &str| if on.contains(name) { "1\n" } else { "0\n" }.to_owned();
+            families_past_netfilter(switch)
+        };
+        assert_eq!(families(""), []);
+        assert_eq!(families("bridge-nf-call-ip6tables"), [Family::Ipv6]);
+        let both = "bridge-nf-call-iptables bridge-nf-call-ip6tables";
+        assert_eq!(families(both), [Family::Ipv4, Family::Ipv6]);
+        assert_eq!(families_past_netfilter(|_| String::new()), [], "there is no such switch");
+    }
 
     #[test]
     fn the_kernels_tables_are_read() {

@@ -8,7 +8,7 @@ use crate::engine_resources::EngineResources;
 use crate::podman::libpod::LibpodRequest;
 use bollard::models::NetworkInspect;
 use tare_netns_probe::NetnsSnapshot;
-use tare_network::{Error, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
+use tare_network::{Error, Family, Hop, HopKind, NetworkInfo, NetworkParameters, Shape};
 
 /// Device of a container that Docker attaches to a single network.
 pub(super) const DEVICE: &str = "eth0";
@@ -42,7 +42,7 @@ impl DockerNetworkDefinition for DefaultBridgeNetwork {
         site: &NetworkParameters,
     ) -> Result<NetworkLayout, Error> {
         let (servers, clients) = start_both(work, DEFAULT_NETWORK, shape)?;
-        let path = bridge_path(work, DEFAULT_NETWORK)?;
+        let path = bridge_path(work, DEFAULT_NETWORK, shape.family)?;
         Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
@@ -52,7 +52,11 @@ impl DockerNetworkDefinition for DefaultBridgeNetwork {
 }
 
 /// Returns the path between two containers on a bridge of the engine.
-pub(super) fn bridge_path(work: &EngineResources, network: &str) -> Result<Vec<PathStep>, Error> {
+pub(super) fn bridge_path(
+    work: &EngineResources,
+    network: &str,
+    family: Family,
+) -> Result<Vec<PathStep>, Error> {
     let mut path = vec![PathStep::ClientDevice(HopKind::Veth, DEVICE)];
     if work.podman().is_some_and(|podman| podman.rootless) {
         let bridge = Hop::new(HopKind::Bridge, podman_device(work, network)?, ROOTLESS_NAMESPACE);
@@ -60,7 +64,8 @@ pub(super) fn bridge_path(work: &EngineResources, network: &str) -> Result<Vec<P
     } else {
         let seen = MachineSnapshot::take(work)?.snapshot;
         let name = bridge_device(work, network, &seen)?;
-        path.extend(bridged_hops(&seen, &name, work.firewall()).into_iter().map(PathStep::Node));
+        let hops = bridged_hops(&seen, &name, work.firewall(), family);
+        path.extend(hops.into_iter().map(PathStep::Node));
     }
     path.push(PathStep::ServerDevice(HopKind::Veth, DEVICE));
     Ok(path)

@@ -56,7 +56,7 @@ impl DockerNetworkDefinition for ExistingDockerNetwork {
         }
         let (servers, clients) = start_both(work, network, shape)?;
         let path = if driver == "bridge" {
-            bridge::bridge_path(work, network)?
+            bridge::bridge_path(work, network, shape.family)?
         } else {
             let between =
                 Hop::new(HopKind::Device, network, NODE).with_detail(format!("driver {driver}"));

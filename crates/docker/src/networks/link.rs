@@ -46,7 +46,7 @@ impl DockerNetworkDefinition for DockerLinkNetwork {
             let what = format!("find {} in the hosts file of client-0", server.container.name);
             return Err(Error::new(what, "Docker has not linked the containers"));
         }
-        let path = bridge::bridge_path(work, DEFAULT_NETWORK)?;
+        let path = bridge::bridge_path(work, DEFAULT_NETWORK, shape.family)?;
         Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 

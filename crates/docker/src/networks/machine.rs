@@ -84,18 +84,20 @@ pub(crate) fn bridge_hop(seen: &NetnsSnapshot, name: &str) -> Hop {
     bridge
 }
 
-/// Returns the hops between two containers on a bridge of the machine, with netfilter if bridged packets pass it.
+/// Returns the hops between two containers on a bridge of the machine, with netfilter if bridged packets of the family pass it.
 pub(crate) fn bridged_hops(
     seen: &NetnsSnapshot,
     name: &str,
     firewall: FirewallBackend,
+    family: Family,
 ) -> Vec<Hop> {
     let mut hops = vec![bridge_hop(seen, name)];
-    if seen.bridged_past_netfilter {
-        hops.push(
-            Hop::new(HopKind::Conntrack, "nf_conntrack", NODE)
-                .with_detail("bridge-nf-call-iptables=1"),
-        );
+    if seen.bridged_past_netfilter.contains(&family) {
+        let switch = match family {
+            Family::Ipv4 => "bridge-nf-call-iptables=1",
+            Family::Ipv6 => "bridge-nf-call-ip6tables=1",
+        };
+        hops.push(Hop::new(HopKind::Conntrack, "nf_conntrack", NODE).with_detail(switch));
         let filter = Hop::new(HopKind::Filter, firewall.forward_rules(), NODE);
         hops.push(match firewall.chain_into(name) {
             Some(chain) => filter.with_detail(format!("chain {chain}")),
@@ -118,11 +120,13 @@ mod tests {
     fn bridged_packets_pass_the_chain_of_their_bridge() {
         let mut seen = NetnsSnapshot::default();
         let filter = |seen: &NetnsSnapshot, firewall| {
-            let hop = bridged_hops(seen, "docker0", firewall).into_iter().nth(2)?;
+            let hop = bridged_hops(seen, "docker0", firewall, Family::Ipv4).into_iter().nth(2)?;
             Some((hop.name, hop.detail))
         };
         assert_eq!(filter(&seen, FirewallBackend::Nftables), None);
-        seen.bridged_past_netfilter = true;
+        seen.bridged_past_netfilter = vec![Family::Ipv6];
+        assert_eq!(filter(&seen, FirewallBackend::Nftables), None, "the switch is of IPv6 alone");
+        seen.bridged_past_netfilter.push(Family::Ipv4);
         let shared = ("filter/FORWARD".to_owned(), None);
         assert_eq!(filter(&seen, FirewallBackend::Iptables), Some(shared));
         let own = Some("chain filter-forward-in__docker0".to_owned());

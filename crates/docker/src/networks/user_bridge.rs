@@ -32,7 +32,7 @@ impl DockerNetworkDefinition for UserBridgeNetwork {
     ) -> Result<NetworkLayout, Error> {
         let network = work.create_network(network_request("bridge", shape))?;
         let (servers, clients) = start_both(work, &network, shape)?;
-        let path = bridge::bridge_path(work, &network)?;
+        let path = bridge::bridge_path(work, &network, shape.family)?;
         Ok(NetworkLayout { routes: direct_routes(shape, site, &servers), servers, clients, path })
     }
 
