@@ -29,7 +29,26 @@ fn measure_all(cluster: &Cluster) {
     assert_eq!(hops(&document, "k8s:host"), ["client-0:eth0", "server-0:eth0"]);
     assert_eq!(hops(&document, "k8s:host-same-node"), ["client-0:lo"]);
     assert_eq!(hops(&document, "k8s:service")[1], "node-0:service");
+    for network in ["k8s:host", "k8s:pod", "k8s:service", "k8s:nodeport"] {
+        assert_nodes_are_known(&document, network);
+    }
     cluster.expect_nothing_left();
+}
+
+/// Fails unless a network between two nodes tells of both that they have this machine's kernel.
+fn assert_nodes_are_known(document: &Value, network: &str) {
+    let cells = list(document, "cells").iter().filter(|cell| cell["network"] == network);
+    let mut pairs = cells.flat_map(|cell| list(cell, "findings")).filter(is_node_pair);
+    let pair = pairs.next().unwrap_or_else(|| panic!("{network} has no pair of nodes: {document}"));
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
+    for end in ["client", "server"] {
+        assert_eq!(pair[end]["kernel"], kernel.trim(), "{network}: {pair}");
+        assert!(pair[end]["cores"].as_u64() >= Some(1), "{network}: {pair}");
+    }
+}
+
+fn is_node_pair(finding: &&Value) -> bool {
+    finding["kind"] == "node-pair"
 }
 
 #[test]

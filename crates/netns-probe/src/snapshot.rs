@@ -32,6 +32,12 @@ pub struct NetnsSnapshot {
     /// Release of the kernel of the container's programs, which may be a sandbox's own.
     #[serde(default)]
     pub kernel: Option<String>,
+    /// Name of the processor.
+    #[serde(default)]
+    pub processor: Option<String>,
+    /// Number of cores of the machine.
+    #[serde(default)]
+    pub cores: Option<u32>,
     /// Lines of the hosts file.
     #[serde(default)]
     pub hosts: Vec<String>,

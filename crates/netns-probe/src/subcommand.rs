@@ -184,6 +184,7 @@ pub fn take_snapshot() -> NetnsSnapshot {
     listening.extend(self::listening_ports(&text("/proc/net/tcp6")));
     listening.sort_unstable();
     listening.dedup();
+    let processors = text("/proc/cpuinfo");
     NetnsSnapshot {
         devices,
         addresses,
@@ -194,9 +195,24 @@ pub fn take_snapshot() -> NetnsSnapshot {
         }),
         seccomp: seccomp(&text("/proc/self/status")),
         kernel: rustix::system::uname().release().to_str().ok().map(str::to_owned),
+        processor: processor(&processors),
+        cores: cores(&processors),
         hosts: text("/etc/hosts").lines().map(str::to_owned).collect(),
         ..NetnsSnapshot::default()
     }
+}
+
+/// Returns the name of the first processor in /proc/cpuinfo, where the architecture has one.
+fn processor(cpuinfo: &str) -> Option<String> {
+    let names = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let name = names.into_iter().find(|(key, _)| key.trim() == "model name")?.1.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Returns the number of cores in /proc/cpuinfo.
+fn cores(cpuinfo: &str) -> Option<u32> {
+    let is_core = |line: &&str| line.split(':').next().is_some_and(|key| key.trim() == "processor");
+    u32::try_from(cpuinfo.lines().filter(is_core).count()).ok().filter(|&cores| cores > 0)
 }
 
 /// Returns the families of which bridged packets pass netfilter, by the text of each switch.
@@ -321,6 +337,16 @@ fn listening_ports(table: &str) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_are_counted_and_named() {
+        let two =
+            "processor\t: 0\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel name\t: AMD EPYC\n";
+        assert_eq!((processor(two).as_deref(), cores(two)), (Some("AMD EPYC"), Some(2)));
+        let arm = "processor\t: 0\nBogoMIPS\t: 50.00\n";
+        assert_eq!((processor(arm), cores(arm)), (None, Some(1)));
+        assert_eq!((processor(""), cores("")), (None, None));
+    }
 
     #[test]
     fn each_family_has_its_own_switch() {

@@ -5,7 +5,7 @@ mod networks_under_control;
 
 pub use networks_under_control::NetworksUnderControl;
 
-use crate::{AblationEffect, MtuFit, Nanos, PacketDrops, UnaccountedGap};
+use crate::{AblationEffect, MtuFit, Nanos, NodeFacts, PacketDrops, UnaccountedGap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,13 @@ pub enum Finding {
         uncut: f64,
         /// Estimate with the warm-up removed, in the metric's unit.
         cut: f64,
+    },
+    /// Nodes of the ends of a network between machines of a cluster. Where they differ, a ratio holds for this pair.
+    NodePair {
+        /// Node of the first client.
+        client: NodeFacts,
+        /// Node of its server.
+        server: NodeFacts,
     },
     /// Nothing arrived in some trials, so that there is no ratio.
     Silent {

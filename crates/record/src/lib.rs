@@ -42,7 +42,7 @@ pub use failure::{NetworkFailure, RemainingPlan};
 pub use finding::{Finding, NetworksUnderControl};
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
-pub use host::cluster::ClusterDescription;
+pub use host::cluster::{ClusterDescription, NodeFacts};
 pub use host::counters::{CoreCounts, CounterDeltas, NamespaceCounts, TrialCounters};
 pub use host::cpu::{AgentsCpu, CpuUse, HostActivity, HostMemory, MachineSample, ThreadCpu};
 pub use host::engine::EngineDescription;

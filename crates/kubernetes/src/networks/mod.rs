@@ -15,10 +15,12 @@ use crate::running_pod::RunningPod;
 use catalogue::{ClientPlacement, ClusterNetworkDefinition, DEFINITIONS, Exposure};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use tare_netns_probe::NetnsSnapshot;
 use tare_network::{
-    AgentNamespaces, ClientRoute, Container, Error, Hop, Network, NetworkInfo, NetworkParameters,
+    AgentNamespaces, ClientRoute, Container, Error, Network, NetworkInfo, NetworkParameters,
     NodeKind, Requirement, Shape, Topology,
 };
+use tare_record::{Finding, NodeFacts};
 
 /// Prefix of the names of these networks.
 pub const PREFIX: &str = "k8s:";
@@ -71,6 +73,8 @@ impl Network for ClusterNetwork {
         let raised = self.raise(shape, site)?;
         let proven = prove_paths(&raised)?;
         let hops = self.definition.hops(&raised.routes, &raised.clients, &proven)?;
+        let nodes = proven.filter(|_| self.definition.clients == ClientPlacement::OtherNode);
+        let findings = nodes.as_ref().map(node_pair).into_iter().collect();
         let watched: Vec<_> = raised
             .clients
             .iter()
@@ -80,7 +84,7 @@ impl Network for ClusterNetwork {
             .cloned()
             .collect();
         let watch = PodWatch::start(&watched, self.definition.pod_network);
-        topology(raised, hops, watch, shape)
+        Ok(Topology { hops, findings, ..topology(raised, watch, shape)? })
     }
 
     fn node_kind(&self) -> NodeKind {
@@ -183,13 +187,18 @@ fn prove_paths(raised: &RaisedNetwork) -> Result<Option<ProvenPath>, Error> {
     Ok(first)
 }
 
-/// Builds the topology of a network that was proven.
-fn topology(
-    raised: RaisedNetwork,
-    hops: Vec<Hop>,
-    watch: PodWatch,
-    shape: &Shape,
-) -> Result<Topology, Error> {
+/// Returns the finding of the nodes at both ends of a path.
+fn node_pair(proven: &ProvenPath) -> Finding {
+    let facts = |seen: &NetnsSnapshot| NodeFacts {
+        kernel: seen.kernel.clone(),
+        processor: seen.processor.clone(),
+        cores: seen.cores,
+    };
+    Finding::NodePair { client: facts(&proven.client), server: facts(&proven.server) }
+}
+
+/// Builds the topology of a network that was proven, without its hops and findings.
+fn topology(raised: RaisedNetwork, watch: PodWatch, shape: &Shape) -> Result<Topology, Error> {
     let containers = |role: PodRole, pods: &[Arc<RunningPod>]| {
         let container =
             |(index, pod): (usize, &Arc<RunningPod>)| -> Result<Box<dyn Container>, Error> {
@@ -204,7 +213,7 @@ fn topology(
         clients: containers(PodRole::Client, &raised.clients)?,
         nodes: Vec::new(),
         routes: raised.routes,
-        hops,
+        hops: Vec::new(),
         findings: Vec::new(),
         watch: Some(Box::new(watch)),
         inspector: None,

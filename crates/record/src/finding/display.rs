@@ -218,6 +218,12 @@ impl fmt::Display for Finding {
             Self::StandIn { workload, used, reason } => {
                 write!(f, "{used} was measured instead of {workload}: {reason}")
             }
+            Self::NodePair { client, server } if client == server => {
+                write!(f, "the nodes of both ends are alike: {client}")
+            }
+            Self::NodePair { client, server } => {
+                write!(f, "the nodes differ: the client's has {client}; the server's {server}")
+            }
             Self::ProgramStandIn { used, original, reason } => {
                 write!(f, "{used}, a stand-in of tare's, carried the packets instead of {original}: {reason}")
             }

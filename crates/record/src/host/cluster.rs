@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Kubernetes cluster, as the run that began found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,4 +15,53 @@ pub struct ClusterDescription {
     pub namespace: String,
     /// Image of the run's pods, as it was named.
     pub image: String,
+}
+
+/// Facts of a node of a cluster, as a program on it sees them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeFacts {
+    /// Release of the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Name of the processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<String>,
+    /// Number of cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+}
+
+impl fmt::Display for NodeFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let facts = [
+            self.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
+            self.processor.clone(),
+            self.cores.map(|cores| format!("{cores} core{}", if cores == 1 { "" } else { "s" })),
+        ];
+        let facts: Vec<String> = facts.into_iter().flatten().collect();
+        f.write_str(if facts.is_empty() { "nothing known" } else { "" })?;
+        f.write_str(&facts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Finding;
+
+    #[test]
+    fn a_pair_of_nodes_is_told_once_if_it_is_alike() {
+        let node = |kernel: &str, cores| NodeFacts {
+            kernel: Some(kernel.to_owned()),
+            processor: Some("AMD EPYC".to_owned()),
+            cores: Some(cores),
+        };
+        let told = |client, server| Finding::NodePair { client, server }.to_string();
+        let alike = "the nodes of both ends are alike: Linux 6.8, AMD EPYC, 2 cores";
+        assert_eq!(told(node("6.8", 2), node("6.8", 2)), alike);
+        let differ = "the nodes differ: the client's has Linux 6.8, AMD EPYC, 2 cores; the server's Linux 6.1, AMD EPYC, 1 core";
+        assert_eq!(told(node("6.8", 2), node("6.1", 1)), differ);
+        let unknown = NodeFacts::default();
+        assert_eq!(unknown.to_string(), "nothing known");
+    }
 }

@@ -167,8 +167,8 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::OffloadsKept { devices } => devices.join("; "),
         // Each network has effects of its own, in every metric.
         Finding::Ablated { .. } => format!("{metric} {finding}"),
-        // Each network loses packets in places of its own.
-        Finding::LossPlaced { .. } => finding.to_string(),
+        // Each network loses packets in places of its own, and a cluster has pairs of nodes.
+        Finding::LossPlaced { .. } | Finding::NodePair { .. } => finding.to_string(),
         Finding::Retransmitted { drops, .. } => {
             drops.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
         }
@@ -240,6 +240,7 @@ fn severity(finding: &Finding) -> f64 {
         | Finding::ProgramStandIn { .. }
         | Finding::Scaled { .. }
         | Finding::OffloadsKept { .. }
+        | Finding::NodePair { .. }
         | Finding::OneMachine { .. } => 0.0,
     }
 }

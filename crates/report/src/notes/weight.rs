@@ -54,6 +54,7 @@ impl Weight {
             | Finding::Drift { .. }
             | Finding::UnreadLines { .. }
             | Finding::OneMachine { .. } => Self::Reading,
+            Finding::NodePair { client, server } if client != server => Self::Reading,
             Finding::Retransmitted { segments, of, .. }
                 if (*segments as f64) < LEAST_RETRANSMITTED * *of as f64 =>
             {
@@ -72,7 +73,8 @@ impl Weight {
             | Finding::Fragmented { .. }
             | Finding::ModeSwitch { .. }
             | Finding::Trend { .. } => Self::Network,
-            Finding::NeverSettled { .. }
+            Finding::NodePair { .. }
+            | Finding::NeverSettled { .. }
             | Finding::WarmUpMatters { .. }
             | Finding::FewSamples { .. }
             | Finding::PooledBlocks { .. }
@@ -98,5 +100,6 @@ pub(crate) fn is_about_machine(finding: &Finding) -> bool {
             | Finding::LowHeadroom { .. }
             | Finding::UnreadLines { .. }
             | Finding::OneMachine { .. }
+            | Finding::NodePair { .. }
     )
 }

@@ -60,6 +60,7 @@ fn all_findings() -> Vec<Finding> {
         {"kind": "drift", "change": 0.1, "p": 0.01},
         {"kind": "unread-lines", "lines": [7], "reason": "invalid JSON, column 3"},
         {"kind": "one-machine", "cores": 2},
+        {"kind": "node-pair", "client": {"kernel": "6.1", "cores": 4}, "server": {"kernel": "6.8", "cores": 4}},
         {"kind": "fragmented", "packets": 7, "fragments": 14, "refused": 1, "place": "node-0",
          "mtu": {"inside": 1500, "available": 1450}},
         {"kind": "host-congestion", "host": "bbr", "used": "cubic"},
