@@ -237,6 +237,7 @@ mod tests {
     use super::*;
     use crate::estimate::trial_group::group_trials;
     use crate::test_data::{plan, trial, workload};
+    use tare_record::Series;
 
     #[test]
     fn a_missing_figure_has_its_reason() {
@@ -254,6 +255,17 @@ mod tests {
         let unrecorded = "no trial recorded a value of one_way_p50";
         assert_eq!(reason(&[8; 10], Metric::OneWayP50).as_deref(), Some(unrecorded));
         assert_eq!(reason(&[8; 10], Metric::Throughput), None);
+    }
+
+    #[test]
+    fn one_client_without_intervals_leaves_all_clients_without() {
+        let plan = plan(&["host"], vec![workload("tcp-stream", &[Metric::Throughput])]);
+        let mut both = trial("host", 0, &[8; 10]);
+        both.series.push(Series { intervals: Vec::new(), ..both.series[0].clone() });
+        let groups = group_trials(&plan, &[&both]).unwrap();
+        let sampled = groups[0].samples_of_metric(Metric::Throughput);
+        let reason = withheld_reason(Metric::Throughput, &sampled).unwrap().reason;
+        assert!(reason.starts_with("no trial has a complete interval"), "{reason}");
     }
 
     #[test]

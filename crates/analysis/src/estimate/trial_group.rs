@@ -52,7 +52,7 @@ pub(crate) enum GroupSamples {
         /// Number that each trial needs.
         needed: u64,
     },
-    /// No trial has a figure, because no trial has a complete interval.
+    /// No trial has a figure, because no trial has a complete interval of every client.
     NoInterval,
 }
 
@@ -99,10 +99,11 @@ impl TrialGroup<'_> {
         }
     }
 
-    /// Returns true if any trial has a complete interval.
+    /// Returns true if any trial has a complete interval of every client.
     fn has_interval(&self) -> bool {
-        let mut series = self.trials.iter().flat_map(|(trial, _)| &trial.series);
-        series.any(|series| !series.intervals.is_empty())
+        let mut trials = self.trials.iter().map(|(trial, _)| &trial.series);
+        trials
+            .any(|series| !series.is_empty() && series.iter().all(|one| !one.intervals.is_empty()))
     }
 }
 
