@@ -113,7 +113,7 @@ fn a_daemon_that_dies_in_a_trial_fails_its_network_alone() {
     let told = &list(&document, told_in)[0];
     assert_eq!(text(told, "network"), "ovs-user");
     assert!(text(told, "reason").contains(words), "{told}");
-    let kept = measured_blocks(&scratch.path("out"), "loopback", "tcp-rr");
+    let kept = measured_blocks(&trials(&scratch.path("out")), "loopback", "tcp-rr");
     assert_eq!(kept, 8, "the other network is measured to the end");
 }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::path::Path;
 use support::ScratchDirectory;
-use support::journal::measured_blocks;
+use support::journal::{measured_blocks, trials};
 use support::program::{ProgramOutcome, Tare};
 use support::{check_shown_again, list, short_run, text};
 
@@ -165,9 +165,9 @@ fn a_study_file_is_measured_as_it_says() {
     assert_eq!(document["stopped_by"], "blocks");
     let cells = list(&document, "cells");
     assert_eq!(cells.len(), 2 * 2 * 2, "networks, metrics, shapes");
+    let trials = trials(&scratch.path("out"));
     for cell in cells {
-        let blocks =
-            measured_blocks(&scratch.path("out"), text(cell, "label"), text(cell, "workload"));
+        let blocks = measured_blocks(&trials, text(cell, "label"), text(cell, "workload"));
         assert_eq!(blocks, 2, "{cell}");
         let comparable = |other: &&Value| {
             other["label"] == "inner"

@@ -156,8 +156,9 @@ fn check_resumed(tare: &Tare, name: &str) {
     assert_eq!(records(&directory)[0], head, "the plan is the one that was begun with");
     let journal = std::fs::read_to_string(directory.join("journal.jsonl")).expect("a journal");
     crate::recompute::check(&journal, &document);
+    let trials = trials(&directory);
     for cell in list(&document, "cells") {
-        let blocks = measured_blocks(&directory, text(cell, "label"), text(cell, "workload"));
+        let blocks = measured_blocks(&trials, text(cell, "label"), text(cell, "workload"));
         assert_eq!(blocks.to_string(), BLOCKS, "{cell}");
     }
     tare.run(&["resume", name]).assert_error(2, &["finished", "tare report"]);

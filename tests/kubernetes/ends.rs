@@ -1,8 +1,9 @@
 //! Runs end in every way, and nothing of them is left.
 
 use crate::cluster::{Cluster, PodRoutes, ProxyMode};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
+use support::machine::descendants;
 use support::{eventually, list};
 
 const LONG: [&str; 12] = [
@@ -38,17 +39,6 @@ fn a_run_that_ends_by_a_signal_leaves_nothing() {
     }
 }
 
-/// Returns the process that removes a run's objects after it.
-fn reaper_of(run: u32) -> Option<Pid> {
-    let children = std::fs::read_to_string(format!("/proc/{run}/task/{run}/children")).ok()?;
-    let is_reaper = |pid: &i32| {
-        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).contains("kubernetes-reaper")
-    };
-    let found = children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(is_reaper)?;
-    Pid::from_raw(found)
-}
-
 #[test]
 fn what_a_run_left_that_was_killed_with_its_reaper_is_found_and_removed() {
     let cluster = Cluster::start(PodRoutes::Direct, ProxyMode::Iptables);
@@ -59,8 +49,9 @@ fn what_a_run_left_that_was_killed_with_its_reaper_is_found_and_removed() {
     assert!(clean(&[]).stderr.contains("no objects of ended runs are left"));
     let mut run = cluster.start_tare("admin", &[&LONG[..], &["killed"]].concat());
     run.wait_for("block 1 done");
-    let reaper = reaper_of(run.pid()).expect("it watches the run");
-    kill_process(reaper, Signal::KILL).expect("it is ours");
+    let reapers = descendants(run.pid(), "kubernetes-reaper");
+    assert_eq!(reapers.len(), 1, "one watches the run");
+    kill_process(reapers[0], Signal::KILL).expect("it is ours");
     run.signal(Signal::KILL);
     run.wait();
     let label = "jsonpath={.items[0].metadata.labels.tare\\.run}";

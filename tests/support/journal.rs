@@ -26,9 +26,9 @@ pub fn trials(directory: &Path) -> Vec<Value> {
 
 /// Returns the number of blocks in which a network was measured with a workload. Which of its trials have figures follows from
 /// the journal: a busy machine may let none of a trial's traffic through.
-pub fn measured_blocks(directory: &Path, label: &str, workload: &str) -> usize {
-    let is_own = |trial: &Value| trial["label"] == label && trial["workload"] == workload;
-    let own = trials(directory).into_iter().filter(is_own);
+pub fn measured_blocks(trials: &[Value], label: &str, workload: &str) -> usize {
+    let is_own = |trial: &&Value| trial["label"] == label && trial["workload"] == workload;
+    let own = trials.iter().filter(is_own);
     own.map(|trial| trial["block"].as_u64()).collect::<BTreeSet<_>>().len()
 }
 

@@ -4,6 +4,7 @@
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion, is_forbidden};
 use crate::options::ClusterOptions;
+use crate::pod_state;
 use crate::pods::delete_pods;
 use crate::run_id::RUN_LABEL;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -40,7 +41,7 @@ impl ClusterRun {
             id: id.to_owned(),
             owner: owner.name.clone()?,
             pods: own.iter().filter_map(|pod| pod.metadata.name.clone()).collect(),
-            has_living_pod: own.iter().any(|pod| !has_ended(pod)),
+            has_living_pod: own.iter().any(|pod| !pod_state::has_ended(pod)),
             age: now - created,
         })
     }
@@ -54,11 +55,6 @@ impl ClusterRun {
 /// Returns the number of the run that an object belongs to.
 fn run_of(metadata: &ObjectMeta) -> Option<&str> {
     metadata.labels.as_ref()?.get(RUN_LABEL).map(String::as_str)
-}
-
-fn has_ended(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    matches!(phase, Some("Succeeded" | "Failed"))
 }
 
 /// Cleaner of a namespace: the runs that have objects there.

@@ -17,13 +17,19 @@ pub(crate) fn is_running(pod: &Pod) -> bool {
     container_state(pod).is_some_and(|state| state.running.is_some())
 }
 
+/// Returns whether all containers of the pod have ended.
+pub(crate) fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Failed" | "Succeeded"))
+}
+
 /// Returns why the pod has ended, or is about to end. Returns `None` if it has not.
 pub(crate) fn end_of(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let words = |reason: Option<&str>, message: Option<&str>| {
         [reason, message].into_iter().flatten().map(one_line).collect::<Vec<_>>().join(": ")
     };
-    if matches!(status.phase.as_deref(), Some("Failed" | "Succeeded")) {
+    if has_ended(pod) {
         let own = words(status.reason.as_deref(), status.message.as_deref());
         let container = container_state(pod).and_then(|state| state.terminated.as_ref());
         let why = match container {

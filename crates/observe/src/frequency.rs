@@ -40,7 +40,7 @@ impl MeanFrequency {
         for ((start, end), frequency) in start.iter().zip(end).zip(frequencies) {
             let Some(kilohertz) = frequency else { continue };
             let took = end.since(start, ticks);
-            let busy = (took.user + took.system + took.softirq + took.irq).as_secs_f64();
+            let busy = took.busy().as_secs_f64();
             self.cycles += busy * *kilohertz as f64;
             self.seconds += busy;
         }

@@ -136,7 +136,7 @@ pub(crate) fn steal_finding(cpu: &CpuUse, cores: u32) -> Option<Finding> {
 
 /// Returns a part of the time of all cores as a share of it. Returns `None` if they were observed for too short a time.
 fn share_of_all(part: Nanos, cpu: &CpuUse, cores: u32) -> Option<f64> {
-    let all = cpu.user + cpu.system + cpu.softirq + cpu.irq + cpu.steal + cpu.idle;
+    let all = cpu.busy() + cpu.steal + cpu.idle;
     let is_long = all.as_secs_f64() >= MIN_SECONDS * f64::from(cores) && all.0 > 0;
     is_long.then(|| part.as_secs_f64() / all.as_secs_f64())
 }

@@ -39,7 +39,9 @@ impl fmt::Display for NodeFacts {
             self.cores.map(|cores| format!("{cores} core{}", if cores == 1 { "" } else { "s" })),
         ];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
-        f.write_str(if facts.is_empty() { "nothing known" } else { "" })?;
+        if facts.is_empty() {
+            return f.write_str("nothing known");
+        }
         f.write_str(&facts.join(", "))
     }
 }

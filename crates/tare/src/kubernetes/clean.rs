@@ -37,9 +37,9 @@ pub(crate) fn clean(
 }
 
 /// Returns a line for each object of a run that is known by name.
-fn lines(run: &ClusterRun) -> impl Iterator<Item = String> {
-    let owner = std::iter::once(("configmap", run.owner.as_str()));
-    let pods = run.pods.iter().map(|name| ("pod", name.as_str()));
+fn lines(run: &ClusterRun) -> Vec<String> {
+    let owner = std::iter::once(("configmap", &run.owner));
+    let pods = run.pods.iter().map(|name| ("pod", name));
     let line = |(kind, name)| format!("{kind:9}  {name}  of run {}", run.id);
-    owner.chain(pods).map(line).collect::<Vec<_>>().into_iter()
+    owner.chain(pods).map(line).collect()
 }
