@@ -96,27 +96,55 @@ fn networks_that_a_rootless_podman_cannot_have_say_what_they_need() {
     assert_eq!(user.shell_output("find . -path '*storage*'"), "");
 }
 
-#[test]
-fn a_killed_run_ends_its_service_and_clean_removes_the_rest() {
-    let user = RootlessPodman::new();
-    let before = used(&user);
-    let running = endless(&user, "podman:pod,podman:slirp4netns");
-    user.shell_output("kill -KILL $(pgrep --full '^[^ ]*tare run ')");
-    running.wait();
-    user.wait_until_nothing_runs();
-    eventually("the service and the stacks end", || {
-        let left = user.inventory();
-        let is_object =
-            |line: &str| ["image ", "pod ", "container "].iter().any(|kind| line.starts_with(kind));
-        let is_process = |line: &&String| !is_object(line) && !before.contains(line);
-        let left: Vec<_> = left.iter().filter(is_process).collect();
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
-    });
+/// Checks that `tare clean` removes an image at least, and then everything of ended runs.
+fn assert_clean_removes_the_rest(user: &RootlessPodman, before: &[String]) {
     let cleaned = user.run(&["clean", "--yes"]).expect(0);
     assert!(cleaned.text().contains("image"), "{}", cleaned.text());
     assert_eq!(user.inventory(), before);
     let nothing = user.run(&["clean", "--yes"]).expect(0);
     assert!(nothing.stderr.contains("no objects of ended runs are left"), "{}", nothing.stderr);
+}
+
+#[test]
+fn a_killed_run_ends_its_service_and_clean_removes_the_rest() {
+    let user = RootlessPodman::new();
+    let before = used(&user);
+    for network in ["podman:pod", "podman:slirp4netns"] {
+        let running = user.start_endless_trial(network);
+        user.kill_runs();
+        running.wait();
+        user.wait_until_no_container_is_left();
+        eventually("the service and the stacks end", || {
+            let left = user.inventory();
+            let is_object = |line: &str| {
+                ["image ", "pod ", "container "].iter().any(|kind| line.starts_with(kind))
+            };
+            let is_process = |line: &&String| !is_object(line) && !before.contains(line);
+            let left: Vec<_> = left.iter().filter(is_process).collect();
+            if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+        });
+        assert_clean_removes_the_rest(&user, &before);
+    }
+}
+
+/// The service of a run that is killed may have made a container's namespaces and its stack, and not have started its
+/// program: nothing of it ends by itself.
+#[test]
+fn clean_removes_a_container_whose_start_was_cut_off() {
+    let user = RootlessPodman::new();
+    let before = used(&user);
+    let running = user.start_endless_trial("podman:slirp4netns");
+    user.kill_runs();
+    running.wait();
+    user.wait_until_no_container_is_left();
+    let image =
+        user.shell_output("podman images --format '{{.Repository}}:{{.Tag}}' | grep tare:run-");
+    // The container has the labels of its image.
+    let create = "podman create --name cut-off --network slirp4netns";
+    user.shell_output(&format!("{create} {image} internal init; podman init cut-off"));
+    let left = user.inventory();
+    assert!(left.iter().any(|line| line.contains("slirp4netns ")), "{left:?}");
+    assert_clean_removes_the_rest(&user, &before);
 }
 
 #[test]

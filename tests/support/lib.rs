@@ -40,6 +40,13 @@ pub fn short_run<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [&["run"], arguments, &SHORT].concat()
 }
 
+/// Returns the arguments of a run of one trial that does not end by itself. Its directory is named after the network.
+pub fn endless_trial(network: &str) -> Vec<&str> {
+    let asked = ["run", "--network", network, "--workload", "tcp-stream", "--slice", "off"];
+    let method = ["--duration", "1h", "--blocks", "1", "--out", network, "--json"];
+    [&asked[..], &method].concat()
+}
+
 /// Returns the elements of an array in a document.
 pub fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().unwrap_or_else(|| panic!("`{key}` is a list in {value}"))

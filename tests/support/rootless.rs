@@ -1,6 +1,7 @@
 //! Ordinary user with Podman on a simulated machine of its own: no service runs, no socket is there, and everything that
 //! this user makes is in namespaces that end with the test.
 
+use super::endless_trial;
 use super::program::{ProgramOutcome, RunningProgram, User, binary, tied_command};
 use super::schema::repository;
 use std::ffi::OsStr;
@@ -188,12 +189,31 @@ impl RootlessPodman {
         .collect()
     }
 
-    /// Waits until no container of the user's runs, and none that has ended is there. One that was created when its run was
-    /// killed has nothing that could end.
-    pub fn wait_until_nothing_runs(&self) {
-        eventually("no container runs", || {
+    /// Starts a trial that does not end by itself, and waits until the containers of both ends run. The service of a run
+    /// that is killed while it raises a network ends between two steps of a container's start.
+    #[track_caller]
+    pub fn start_endless_trial(&self, network: &str) -> RunningProgram {
+        let running = self.start(&endless_trial(network));
+        eventually("both ends run", || {
+            let names =
+                self.shell_output("podman ps --filter status=running --format '{{.Names}}'");
+            let run = ["-client-0", "-server-0"].iter().all(|end| names.contains(end));
+            if run { Ok(()) } else { Err(names) }
+        });
+        running
+    }
+
+    /// Kills every run of the user's.
+    pub fn kill_runs(&self) {
+        self.shell_output("kill -KILL $(pgrep --full '^[^ ]*tare run ')");
+    }
+
+    /// Waits until no container of the user's is there. The first container of a pod stays with its pod.
+    #[track_caller]
+    pub fn wait_until_no_container_is_left(&self) {
+        eventually("no container is left", || {
             let all = self.shell_output("podman ps --all --format '{{.Names}} {{.Status}}'");
-            let left: Vec<&str> = all.lines().filter(|line| !line.ends_with(" Created")).collect();
+            let left: Vec<&str> = all.lines().filter(|line| !line.contains("-infra ")).collect();
             if left.is_empty() { Ok(()) } else { Err(left.join(", ")) }
         });
     }

@@ -1,6 +1,7 @@
 //! Trials on an engine that end by a signal, and what the engine then still has to do.
 
 use super::Engine;
+use crate::endless_trial;
 use crate::program::{RunningProgram, Tare};
 use tare_dev::eventually;
 
@@ -10,9 +11,7 @@ impl Engine {
     /// and is removed. An engine that is killed then leaves the network's device behind.
     #[track_caller]
     pub fn start_endless_trial(&self, tare: &Tare, network: &str) -> RunningProgram {
-        let asked = ["run", "--network", network, "--workload", "tcp-stream", "--slice", "off"];
-        let method = ["--duration", "1h", "--blocks", "1", "--out", network, "--json"];
-        let running = tare.start(&[&asked[..], &method].concat());
+        let running = tare.start(&endless_trial(network));
         eventually("both ends run", || {
             let names = self.docker(&["ps", "--format", "{{.Names}}"]);
             let run = ["-client-0", "-server-0"].iter().all(|end| names.contains(end));
