@@ -357,18 +357,25 @@ fn verdict([low, high]: [f64; 2], margin: f64, differs: bool, improved: bool) ->
 
 #[track_caller]
 fn assert_same(said: &Value, worked_out: f64, what: &str, cell: &Value) {
+    assert_near(said, worked_out, worked_out.abs(), what, cell);
+}
+
+#[track_caller]
+fn assert_near(said: &Value, worked_out: f64, scale: f64, what: &str, cell: &Value) {
     let said = said.as_f64().unwrap_or_else(|| panic!("{what} is missing from {cell}"));
-    let scale = said.abs().max(worked_out.abs());
     assert!(
         (said - worked_out).abs() <= TOLERANCE * scale,
         "{what}: {said} is said and {worked_out} worked out, in {cell}"
     );
 }
 
+/// Compares the ends of an interval. An end near 0 is a difference of numbers as large as the other end, and has their
+/// error.
 #[track_caller]
 fn assert_same_interval(said: &Value, worked_out: [f64; 2], what: &str, cell: &Value) {
+    let scale = worked_out[0].abs().max(worked_out[1].abs());
     for (end, worked_out) in worked_out.into_iter().enumerate() {
-        assert_same(&said[end], worked_out, what, cell);
+        assert_near(&said[end], worked_out, scale, what, cell);
     }
 }
 

@@ -85,17 +85,21 @@ fn nothing_of_a_network_s_slice_moves_in_another_s() {
         session.begin_slices(&sliced("tcp-stream", topology), NEVER).unwrap();
     }
     let arrived = |pair: &NamespacePair| Frames::received_by(&pair.server, "eth0");
+    let first = [arrived(&pairs[0]), arrived(&pairs[1])];
     for slice in 0..PLAN.slice_count() {
         for (own, other) in [(0, 1), (1, 0)] {
-            let before = [arrived(&pairs[own]), arrived(&pairs[other])];
+            let before = arrived(&pairs[other]);
             sessions[own].run_slice(NEVER).unwrap();
-            assert_eq!(arrived(&pairs[other]), before[1], "slice {slice}");
-            assert!(arrived(&pairs[own]).packets > before[0].packets, "slice {slice}");
+            assert_eq!(arrived(&pairs[other]), before, "slice {slice}");
         }
     }
     for session in &mut sessions {
         let ends = session.finish_slices(NEVER).unwrap().ends;
         assert_eq!(ends.sent, ends.received);
+    }
+    // A busy machine may leave a slice without a packet, and not all of them.
+    for (pair, first) in pairs.iter().zip(first) {
+        assert!(arrived(pair).packets > first.packets);
     }
 }
 

@@ -213,8 +213,18 @@ mod tests {
 
     /// Runs a client against a slow server. Returns its report, and the number of requests that the server received.
     fn against(delay: Duration, asked: &[(&str, serde_json::Value)]) -> (SideReport, u64) {
+        against_for(TrialTask::for_test("tcp-rr", Vec::new()).duration, delay, asked)
+    }
+
+    /// Runs a client for this long, or until its transactions are done, as [`against`] does.
+    fn against_for(
+        duration: Nanos,
+        delay: Duration,
+        asked: &[(&str, serde_json::Value)],
+    ) -> (SideReport, u64) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let mut task = crate::TrialTask::for_test("tcp-rr", vec![listener.local_addr().unwrap()]);
+        let mut task = TrialTask::for_test("tcp-rr", vec![listener.local_addr().unwrap()]);
+        task.duration = duration;
         task.parameters
             .extend(asked.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         let token = task.token;
@@ -281,7 +291,10 @@ mod tests {
 
     #[test]
     fn a_number_of_transactions_ends_the_trial_and_each_of_them_counts() {
-        let (report, requests) = against(Duration::from_millis(1), &[("count", 7.into())]);
+        // A busy machine needs longer than a short trial lasts.
+        let asked = [("count", 7.into())];
+        let (report, requests) =
+            against_for(Duration::from_secs(60).into(), Duration::from_millis(1), &asked);
         assert_eq!((report.ends.completed, requests), (7, 7));
         let intervals = &report.series[0].intervals;
         assert_eq!(intervals.iter().map(|one| one.operations).sum::<u64>(), 7);

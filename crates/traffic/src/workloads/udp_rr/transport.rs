@@ -57,7 +57,8 @@ impl MessageTransport for UdpTransport {
 
     #[inline]
     fn receive_some(&mut self, buffer: &mut [u8], size: usize) -> io::Result<ReceiveProgress> {
-        let bytes = match recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+        // With its whole length, so that the beginning of a longer one, such as a late handshake, is no message.
+        let bytes = match recv(&self.socket, &mut *buffer, RecvFlags::TRUNC) {
             Ok((_, bytes)) => bytes,
             Err(error) if is_lost(error) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(error) => return Err(error.into()),
@@ -83,5 +84,35 @@ impl MessageTransport for UdpTransport {
             Ok((_, bytes)) => Ok(bytes == 0),
             Err(error) => Ok(error != Errno::AGAIN && error != Errno::INTR),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::rr::message_buffer;
+    use std::net::{Ipv4Addr, TcpListener};
+
+    #[test]
+    fn a_datagram_that_is_longer_than_a_message_is_none() {
+        const SIZE: usize = 8;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let control = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let [socket, peer] = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+        socket.connect(peer.local_addr().unwrap()).unwrap();
+        peer.connect(socket.local_addr().unwrap()).unwrap();
+        let hello = RrHandshake::new(1, 2);
+        // The handshake is sent again while its answer is on its way.
+        for datagram in [&hello.0[..], &[0; SIZE + 1], &[7; SIZE]] {
+            peer.send(datagram).unwrap();
+        }
+        let mut transport = UdpTransport::new(socket, control, hello);
+        let mut buffer = message_buffer(SIZE);
+        for _ in 0..2 {
+            let skipped = transport.receive_some(&mut buffer, SIZE).unwrap_err();
+            assert_eq!(skipped.kind(), io::ErrorKind::WouldBlock);
+        }
+        assert_eq!(transport.receive_some(&mut buffer, SIZE).unwrap(), ReceiveProgress::Whole);
+        assert_eq!(transport.head(), [7; SIZE]);
     }
 }
