@@ -1,6 +1,7 @@
 //! `cargo xtask cluster-programs`: builds the programs of the test cluster into `target/tools/cluster` with Go's own tools,
 //! from Go's module proxy: etcd, the control plane, the agents of a node and kubectl in one binary, and the first program
-//! of every pod. They are built again when a file that they are made from has changed.
+//! of every pod. They are built again when a file that they are made from has changed. Those that networks of the lab run
+//! have links in `target/tools/bin`.
 
 use crate::TaskResult;
 use crate::go_module;
@@ -20,6 +21,9 @@ const SOURCES: [&str; 4] = ["go.mod", "go.sum", "main.go", "pause/main.go"];
 /// Name of the file with the hash of the sources that the programs were made from.
 const STAMP: &str = ".sources.sha256";
 
+/// Programs that networks of the lab run, which find them by their names.
+const LAB_PROGRAMS: [&str; 2] = ["kube-apiserver", "kube-proxy"];
+
 /// Packages whose variables hold the version that the programs state.
 const VERSION_PACKAGES: [&str; 2] =
     ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"];
@@ -31,7 +35,7 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     let (stamp, hash) = (programs.join(STAMP), hash_sources(&module)?);
     let is_built = fs::read_to_string(&stamp).is_ok_and(|built| built == hash);
     if is_built && programs.join("cluster-programs").is_file() && programs.join("pause").is_file() {
-        return Ok(TaskResult::Passed);
+        return link_lab_programs(&repository.path("target/tools/bin"));
     }
     let version = kubernetes_version(&module)?;
     eprintln!("building the programs of Kubernetes {version}: ten minutes or more");
@@ -40,6 +44,20 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     pause.args(["-ldflags=-s -w", "-o"]).arg(programs.join("pause")).arg("./pause");
     process::run(&mut pause)?;
     fs::write(stamp, hash)?;
+    link_lab_programs(&repository.path("target/tools/bin"))
+}
+
+/// Gives the lab's programs their names in the directory of built programs.
+fn link_lab_programs(directory: &Path) -> Result<TaskResult> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make {}", directory.display()))?;
+    for name in LAB_PROGRAMS {
+        let link = directory.join(name);
+        if link.symlink_metadata().is_err() {
+            let made = std::os::unix::fs::symlink("../cluster/cluster-programs", &link);
+            made.with_context(|| format!("cannot make the link {}", link.display()))?;
+        }
+    }
     Ok(TaskResult::Passed)
 }
 

@@ -48,6 +48,8 @@ const TABLE: &[(&str, MachineFeature)] = &[
     // Programs that `cargo xtask programs` builds if there is a Go compiler.
     ("the program flanneld", Program("flanneld")),
     ("the program fortio", Program("fortio")),
+    // `make setup-kubernetes` builds it.
+    ("the program kube-apiserver", Program("kube-apiserver")),
     ("the program weaver", Program("weaver")),
     ("the programs of Docker Engine 29", EnginePrograms),
     ("the program wireguard-go", Program("wireguard-go")),

@@ -23,6 +23,7 @@ mod requirement;
 mod runtime_name;
 mod shell;
 mod spec;
+mod spec_error;
 mod timeout;
 mod topology;
 
@@ -38,7 +39,8 @@ pub use registry::{FindError, NetworkAvailability, NetworkRegistry};
 pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequirement};
 pub use runtime_name::{InvalidRuntimeName, RuntimeName};
 pub use shell::quote;
-pub use spec::{NetworkSpec, NetworkSpecError};
+pub use spec::NetworkSpec;
+pub use spec_error::NetworkSpecError;
 pub use tare_record::{
     COPIES_CHAIN, CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource,
     NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,

@@ -30,11 +30,13 @@ pub enum NetworkOption {
     Firewall,
     /// Further published ports of each server.
     Ports,
+    /// Services of the cluster, those that are measured included.
+    Services,
 }
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -47,6 +49,7 @@ impl NetworkOption {
         Self::Runtime,
         Self::Firewall,
         Self::Ports,
+        Self::Services,
     ];
 
     /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
@@ -80,6 +83,10 @@ impl NetworkOption {
     pub const PLAIN_BRIDGE: [Self; 5] =
         [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Idle];
 
+    /// Options of a network that tare wires with veth pairs, whose servers are behind Kubernetes' services.
+    pub const SERVICES: [Self; 5] =
+        [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Services];
+
     /// Options of a network whose containers have child devices of an uplink.
     pub const UPLINK: [Self; 3] = [Self::Without, Self::Mtu, Self::Rps];
 
@@ -101,6 +108,7 @@ impl NetworkOption {
             Self::Runtime => "the OCI runtime that starts the containers",
             Self::Firewall => "the firewall backend of Docker whose rules it has",
             Self::Ports => "ports that each server publishes beside those of the workloads",
+            Self::Services => "services of the cluster, those that are measured included",
         }
     }
 }
@@ -119,6 +127,9 @@ impl fmt::Display for NetworkOption {
                 write!(f, "+runtime=NAME ({}, for example +runtime=runsc)", self.summary())
             }
             Self::Ports => write!(f, "+ports=COUNT ({}, for example +ports=31)", self.summary()),
+            Self::Services => {
+                write!(f, "+services=COUNT ({}, for example +services=1000)", self.summary())
+            }
             Self::Firewall => write!(
                 f,
                 "+firewall=BACKEND ({}: {})",
@@ -168,6 +179,8 @@ pub struct NetworkOptions {
     pub firewall: Option<FirewallBackend>,
     /// Number of ports that each server publishes beside those of the workloads (`+ports=`). `None` means none.
     pub ports: Option<u16>,
+    /// Number of services of the cluster, those that are measured included (`+services=`). `None` means only those.
+    pub services: Option<u16>,
 }
 
 impl NetworkOptions {
@@ -187,6 +200,7 @@ impl NetworkOptions {
             NetworkOption::Runtime => self.runtime.is_some(),
             NetworkOption::Firewall => self.firewall.is_some(),
             NetworkOption::Ports => self.ports.is_some(),
+            NetworkOption::Services => self.services.is_some(),
         }
     }
 
@@ -211,6 +225,7 @@ impl fmt::Display for NetworkOptions {
         f.write_str(if self.splice { "+splice" } else { "" })?;
         self.runtime.map_or(Ok(()), |runtime| write!(f, "+runtime={runtime}"))?;
         self.firewall.map_or(Ok(()), |firewall| write!(f, "+firewall={firewall}"))?;
-        self.ports.map_or(Ok(()), |ports| write!(f, "+ports={ports}"))
+        self.ports.map_or(Ok(()), |ports| write!(f, "+ports={ports}"))?;
+        self.services.map_or(Ok(()), |services| write!(f, "+services={services}"))
     }
 }

@@ -1,19 +1,10 @@
 //! Name of a network with its options: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
-use crate::options::{NetworkOption, NetworkOptions, describe_options};
-use crate::{InvalidFirewallBackend, InvalidRuntimeName, Offload, RateError, UnknownOffload};
+use crate::Offload;
+use crate::options::NetworkOptions;
+use crate::spec_error::{IDLE, MTUS, NetworkSpecError, PORTS, SERVICES};
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::str::FromStr;
-
-/// Range of MTUs in IP (RFC 791), bytes.
-const MTUS: RangeInclusive<u32> = 68..=65_535;
-
-/// Range of the number of idle containers.
-const IDLE: RangeInclusive<u32> = 1..=60_000;
-
-/// Range of the number of further published ports of a server.
-const PORTS: RangeInclusive<u16> = 1..=1000;
 
 /// Name of a network, with the options that change it. It is always written with its options in the same order, in
 /// whichever order they were read.
@@ -23,89 +14,6 @@ pub struct NetworkSpec {
     pub name: String,
     /// Options that change the network.
     pub options: NetworkOptions,
-}
-
-/// Error for a name that cannot be parsed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NetworkSpecError {
-    /// There is no name before the options.
-    #[error("invalid network `{0}`: expected a name before the options")]
-    Empty(String),
-    /// No network has the option.
-    #[error("`{spelled}`: unknown option `+{option}`; the options are {all}", all = describe_options(&NetworkOption::ALL))]
-    Option {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Option without its `+`.
-        option: String,
-    },
-    /// The option is repeated.
-    #[error("`{spelled}`: `+{option}` is given twice: use it once")]
-    Repeated {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Name of the option.
-        option: &'static str,
-    },
-    /// The rate is not valid.
-    #[error("`{spelled}`: {source}")]
-    Rate {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Error of the rate.
-        source: RateError,
-    },
-    /// No device can have the MTU.
-    #[error("`{spelled}`: invalid MTU `{mtu}`: expected bytes from {least} to {most}", least = MTUS.start(), most = MTUS.end())]
-    Mtu {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Text that the user gave as the MTU.
-        mtu: String,
-    },
-    /// No network has this number of idle containers.
-    #[error("`{spelled}`: invalid number of idle containers `{idle}`: expected a number from {least} to {most}", least = IDLE.start(), most = IDLE.end())]
-    Idle {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Text that the user gave as the number.
-        idle: String,
-    },
-    /// No server publishes this number of further ports.
-    #[error("`{spelled}`: invalid number of ports `{ports}`: expected a number from {least} to {most}", least = PORTS.start(), most = PORTS.end())]
-    Ports {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Text that the user gave as the number.
-        ports: String,
-    },
-    /// The runtime's name is none.
-    #[error("`{spelled}`: {source}")]
-    Runtime {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Error of the name.
-        source: InvalidRuntimeName,
-    },
-    /// Docker has no such firewall backend.
-    #[error("`{spelled}`: {source}")]
-    Firewall {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Error of the backend.
-        source: InvalidFirewallBackend,
-    },
-    /// There are no rules to choose.
-    #[error("`{0}`: `+plain` leaves out the rules that `+firewall=` chooses: use one of them")]
-    NoRules(String),
-    /// There is no such offload.
-    #[error("`{spelled}`: {source}")]
-    Offload {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Error of the offload.
-        source: UnknownOffload,
-    },
 }
 
 impl FromStr for NetworkSpec {
@@ -175,6 +83,7 @@ fn parse_option(
         ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
         ("idle", Some(idle)) => parse_idle(idle, spelled, options),
         ("ports", Some(ports)) => parse_ports(ports, spelled, options),
+        ("services", Some(services)) => parse_services(services, spelled, options),
         ("runtime", Some(runtime)) => parse_runtime(runtime, spelled, options),
         ("firewall", Some(backend)) => parse_firewall(backend, spelled, options),
         ("without", Some(offload)) => parse_offload(offload, spelled, options),
@@ -250,6 +159,19 @@ fn parse_ports(
     give_once("ports", spelled, &mut options.ports, count)
 }
 
+fn parse_services(
+    services: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = || NetworkSpecError::Services {
+        spelled: spelled.to_owned(),
+        services: services.to_owned(),
+    };
+    let count = services.parse().ok().filter(|count| SERVICES.contains(count)).ok_or_else(wrong)?;
+    give_once("services", spelled, &mut options.services, count)
+}
+
 fn parse_runtime(
     runtime: &str,
     spelled: &str,
@@ -320,6 +242,10 @@ mod tests {
                 "published+ports=0",
                 "`published+ports=0`: invalid number of ports `0`: expected a number from 1 to 1000",
             ),
+            (
+                "service-iptables+services=20001",
+                "`service-iptables+services=20001`: invalid number of services `20001`: expected a number from 1 to 20000",
+            ),
             ("bridge+firewall=ufw", "invalid firewall `ufw`: expected iptables or nftables"),
             (
                 "bridge+firewall=nftables+plain",
@@ -383,6 +309,7 @@ mod tests {
             idle in proptest::option::of(IDLE),
             runtime in proptest::option::of("[a-z][a-z0-9._-]{0,12}"),
             ports in proptest::option::of(PORTS),
+            services in proptest::option::of(SERVICES),
             firewall in proptest::option::of(0..FirewallBackend::ALL.len()),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
@@ -393,7 +320,7 @@ mod tests {
             let firewall = firewall.filter(|_| !plain).map(|one| FirewallBackend::ALL[one]);
             let options = NetworkOptions {
                 plain, rate, without, unconfined, untracked, mtu, rps, idle, splice, runtime, firewall,
-                ports,
+                ports, services,
             };
             let one = NetworkSpec { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));

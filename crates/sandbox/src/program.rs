@@ -25,10 +25,20 @@ pub fn find(name: &str) -> Option<PathBuf> {
 /// Returns the error for a missing program that no distribution packages, or not in this version, so that `make setup`
 /// builds it. Returns `None` if the program is installed.
 pub fn missing_program(name: &str) -> Option<UnmetRequirement> {
+    missing_built_program(name, "make setup")
+}
+
+/// Returns the error for a missing program of a Kubernetes cluster, which no distribution packages, so that `make
+/// setup-kubernetes` builds it. Returns `None` if the program is installed.
+pub fn missing_cluster_program(name: &str) -> Option<UnmetRequirement> {
+    missing_built_program(name, "make setup-kubernetes")
+}
+
+fn missing_built_program(name: &str, builder: &str) -> Option<UnmetRequirement> {
     let missing = || UnmetRequirement {
         reason: format!("the program {name} is not installed"),
         remedy: format!(
-            "run `make setup`, which builds {name} in target/tools/bin, and add that directory to PATH"
+            "run `{builder}`, which builds {name} in target/tools/bin, and add that directory to PATH"
         ),
     };
     find(name).is_none().then(missing)

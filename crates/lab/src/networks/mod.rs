@@ -6,12 +6,14 @@
 
 mod built_network;
 mod calico;
+mod etcd;
 pub(crate) mod external;
 mod flannel;
 mod historic;
 mod ipsec;
 mod multi_host;
 mod ovs;
+mod services;
 mod single_host;
 pub(crate) mod user_mode;
 mod weave;
@@ -82,8 +84,11 @@ pub fn networks(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn Network>> {
         boxed_network(single_host::veth::VethNetwork, &sandbox),
         boxed_network(single_host::bridge::DockerBridgeNetwork, &sandbox),
         boxed_network(single_host::bridge_plain::PlainBridgeNetwork, &sandbox),
+        boxed_network(single_host::ptp::PtpNetwork, &sandbox),
         boxed_network(single_host::published::PublishedPortNetwork, &sandbox),
         boxed_network(single_host::published_proxy::PublishedProxyNetwork, &sandbox),
+        boxed_network(services::IPTABLES, &sandbox),
+        boxed_network(services::NFTABLES, &sandbox),
         boxed_network(historic::link::LegacyLinkNetwork, &sandbox),
         boxed_network(historic::link_icc::OpenLinkNetwork, &sandbox),
         boxed_network(historic::pipework::PipeworkNetwork, &sandbox),

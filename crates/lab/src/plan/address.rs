@@ -25,6 +25,11 @@ impl LabSubnet {
     /// Network of pipework's own bridge on a node.
     pub(crate) const PIPEWORK: Self = Self(60);
 
+    /// Network of the addresses of Kubernetes' services.
+    pub(crate) const SERVICES: Self = Self(96);
+    /// Network of the endpoints of services that nobody uses; no container has one of its addresses.
+    pub(crate) const MADE_UP: Self = Self(97);
+
     /// Returns the network of Docker's default bridge on a node.
     pub(crate) fn docker(node: u8) -> Self {
         Self(100 + node)

@@ -15,7 +15,7 @@ use tare_network::{
 use tare_sandbox::{EnterOptions, KernelProbe, Sandbox};
 
 /// Networks that every kernel these tests run on supports, as users spell them.
-const COMMON_NETWORKS: [&str; 30] = [
+const COMMON_NETWORKS: [&str; 31] = [
     "native",
     "loopback",
     "host",
@@ -25,6 +25,7 @@ const COMMON_NETWORKS: [&str; 30] = [
     "bridge",
     "bridge+plain",
     "bridge-plain",
+    "ptp",
     "published",
     "veth+rate=100mbit",
     "bridge+rate=1gbit",

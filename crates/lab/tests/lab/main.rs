@@ -33,6 +33,7 @@ mod other_kernels;
 mod paths;
 mod rates;
 mod scripts;
+mod services;
 mod user_mode;
 mod weave;
 
@@ -60,6 +61,7 @@ fn all() -> Vec<Case> {
         paths::all(),
         rates::all(),
         scripts::all(),
+        services::all(),
         user_mode::all(),
         weave::all(),
         encapsulation::all(),

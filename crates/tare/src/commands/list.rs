@@ -100,6 +100,9 @@ impl OptionEntry {
                 ("+runtime=", Some("a runtime that the engine knows".to_owned()))
             }
             NetworkOption::Ports => ("+ports=", Some("a number of ports, 1 to 1000".to_owned())),
+            NetworkOption::Services => {
+                ("+services=", Some("a number of services, 1 to 20000".to_owned()))
+            }
             NetworkOption::Firewall => {
                 ("+firewall=", Some(FirewallBackend::ALL.map(FirewallBackend::name).join(", ")))
             }

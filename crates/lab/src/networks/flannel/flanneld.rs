@@ -5,6 +5,7 @@
 //! those of the lab's plan. All of it is private to the lab. Sources: flannel, `Documentation/configuration.md`,
 //! `backends.md`; etcd(1).
 
+use crate::networks::etcd;
 use crate::plan::address::{LabSubnet, prefix_length};
 use crate::plan::nodes::{LabNode, UPLINK};
 use crate::plan::underlay::Underlay;
@@ -101,8 +102,7 @@ impl FlannelBackend {
 
 /// Returns the requirements of flannel. It is not packaged by any distribution.
 pub(crate) fn flannel_requirements(backend: FlannelBackend) -> Vec<Requirement> {
-    let etcd = |name| Requirement::Program { name, package: "etcd-server etcd-client" };
-    let mut needs = vec![etcd("etcd"), etcd("etcdctl")];
+    let mut needs = etcd::etcd_requirements().to_vec();
     needs.push(Requirement::Program { name: "iptables", package: "iptables" });
     needs.push(Requirement::Program { name: "ip", package: "iproute2" });
     needs.extend(program::missing_program(FLANNELD).map(Requirement::Unmet));
@@ -127,24 +127,8 @@ pub(crate) fn add(wiring: &mut Wiring, underlay: &Underlay, backend: FlannelBack
 
 /// Adds etcd to a node, and the configuration that it stores for all nodes.
 fn add_etcd(wiring: &mut Wiring, node: LabNode, etcd: &str, backend: FlannelBackend) {
-    const PEERS: &str = "http://127.0.0.1:2380";
-    let data = format!("{}/etcd", runtime_directory(wiring.name(node.space)));
-    let arguments = [
-        "--name=lab",
-        &format!("--data-dir={data}"),
-        &format!("--listen-client-urls={etcd}"),
-        &format!("--advertise-client-urls={etcd}"),
-        &format!("--listen-peer-urls={PEERS}"),
-        &format!("--initial-advertise-peer-urls={PEERS}"),
-        &format!("--initial-cluster=lab={PEERS}"),
-        // A cluster of one has no other member to agree with, so it need not wait as long as a larger one.
-        "--heartbeat-interval=20",
-        "--election-timeout=200",
-    ];
     let endpoints = format!("--endpoints={etcd}");
-    let health = ["etcdctl", &endpoints, "--dial-timeout=1s", "endpoint", "health"];
-    let ready = ReadyCondition::CommandSucceeds(health.map(str::to_owned).to_vec());
-    wiring.programs.push(Program::daemon(node.space, "etcd", arguments, ready));
+    wiring.programs.push(etcd::etcd(node.space, wiring.name(node.space), etcd, &[]));
     let put = ["put", CONFIGURATION, &configuration(backend, wiring.family)];
     let put = Program::step(node.space, "etcdctl", std::iter::once(endpoints.as_str()).chain(put));
     wiring.programs.push(put.with_name("etcdctl-put"));

@@ -10,6 +10,7 @@ pub(crate) mod macvlan;
 pub(crate) mod native;
 pub(crate) mod netkit;
 pub(crate) mod placed_sides;
+pub(crate) mod ptp;
 pub(crate) mod published;
 pub(crate) mod published_proxy;
 pub(crate) mod shared;
