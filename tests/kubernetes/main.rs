@@ -11,3 +11,4 @@ mod ends;
 mod job;
 mod measured;
 mod rights;
+mod services;

@@ -20,6 +20,8 @@ pub const ANSWERS: &[BuiltinStudy] = &[
     answer!("macvlan-or-bridge"),
     answer!("firewall-rules"),
     answer!("docker-firewall"),
+    answer!("cluster-ip"),
+    answer!("many-services"),
     answer!("overlay"),
     answer!("encryption"),
     answer!("pasta-or-slirp4netns"),

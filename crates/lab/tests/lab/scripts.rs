@@ -19,6 +19,7 @@ pub(crate) fn all() -> Vec<Case> {
         let daemons = ["ovs-user", "ovs-user-bridge", "ovs-user-internal"];
         cases.extend(names().chain(daemons).map(of(family)));
     }
+    cases.extend(["service-iptables", "service-nftables"].map(of(Family::Ipv4)));
     cases
 }
 
