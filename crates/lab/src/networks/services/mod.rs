@@ -9,6 +9,8 @@ mod control_plane;
 mod objects;
 mod proxy_mode;
 mod rule_message;
+pub(crate) mod service_iptables;
+pub(crate) mod service_nftables;
 
 use crate::networks::LabNetworkDefinition;
 use crate::networks::etcd::etcd_requirements;
@@ -20,20 +22,6 @@ use tare_network::{
     Error, Hop, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement, Shape,
 };
 use tare_sandbox::program;
-
-/// Servers behind services that kube-proxy translates by iptables.
-pub(crate) const IPTABLES: ServiceNetwork = ServiceNetwork {
-    name: "service-iptables",
-    summary: "servers behind Kubernetes' services of one node: a real kube-proxy, by iptables",
-    mode: ProxyMode::Iptables,
-};
-
-/// Servers behind services that kube-proxy translates by nftables.
-pub(crate) const NFTABLES: ServiceNetwork = ServiceNetwork {
-    name: "service-nftables",
-    summary: "servers behind Kubernetes' services of one node: a real kube-proxy, by nftables",
-    mode: ProxyMode::Nftables,
-};
 
 /// Servers behind services of Kubernetes.
 pub(crate) struct ServiceNetwork {
@@ -127,7 +115,7 @@ mod tests {
     fn layout(spelled: &str, shape: &Shape) -> Result<Layout, Error> {
         let spelled: NetworkSpec = spelled.parse().unwrap();
         let site = NetworkParameters::from_spec(&spelled, vec![7001, 7002]);
-        IPTABLES.layout(shape, &site)
+        service_iptables::NETWORK.layout(shape, &site)
     }
 
     #[test]
