@@ -107,7 +107,7 @@ fn check_rules(node: LabNode, mode: ProxyMode, objects: &ServiceObjects<'_>) -> 
     let (list, wanted) = (mode.list_command(objects.family), objects.port_count());
     let script = format!(
         "found=$({list} | wc -l); [ \"$found\" -ge {wanted} ] || \
-         {{ echo \"error: kube-proxy wrote rules for $found of {wanted} ports of services\"; exit 1; }}"
+         {{ echo \"error: kube-proxy wrote rules for $found of {wanted} ports of services, and its log says why\"; exit 1; }}"
     );
     Program::step(node.space, "sh", ["-c", &script]).with_name("check-rules")
 }

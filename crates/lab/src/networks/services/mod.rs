@@ -44,6 +44,7 @@ impl LabNetworkDefinition for ServiceNetwork {
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
         let mut needs = ptp_requirements();
         needs.extend(etcd_requirements());
+        needs.push(Requirement::Program { name: "awk", package: "mawk" });
         needs.extend(self.mode.requirements());
         let missing =
             control_plane::PROGRAMS.into_iter().find_map(program::missing_cluster_program);
