@@ -2,7 +2,7 @@
 //!
 //! Sources: kube-apiserver(1), kube-proxy(1) of Kubernetes 1.35.
 
-use super::objects::{MOST_OPERATIONS, MeasuredService, ServiceObjects};
+use super::objects::{MOST_OPERATIONS, MeasuredService, ServiceObjects, family_name};
 use super::proxy_mode::ProxyMode;
 use crate::networks::etcd::etcd;
 use crate::plan::address::LabSubnet;
@@ -85,10 +85,7 @@ fn kube_proxy(node: LabNode, place: &str, mode: ProxyMode, family: Family) -> Pr
         // The level at which it says that rules are written.
         "-v=2".to_owned(),
     ];
-    let family = match family {
-        Family::Ipv4 => "IPv4",
-        Family::Ipv6 => "IPv6",
-    };
+    let family = family_name(family);
     let written = format!("\"SyncProxyRules complete\" ipFamily=\"{family}\"");
     let ready = ReadyCondition::OutputContains(vec![written]);
     Program::daemon(node.space, "kube-proxy", arguments, ready).with_file(file, kubeconfig())

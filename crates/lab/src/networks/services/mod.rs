@@ -12,9 +12,9 @@ mod rule_message;
 pub(crate) mod service_iptables;
 pub(crate) mod service_nftables;
 
-use crate::networks::LabNetworkDefinition;
 use crate::networks::etcd::etcd_requirements;
-use crate::networks::single_host::ptp::{RoutedPods, layout_pods, ptp_requirements};
+use crate::networks::single_host::ptp::{RoutedPods, layout_pods};
+use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::layout::{Layout, Waypoint, client_routes};
 use objects::{MeasuredService, ServiceObjects};
 use proxy_mode::ProxyMode;
@@ -42,7 +42,7 @@ impl LabNetworkDefinition for ServiceNetwork {
     }
 
     fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
-        let mut needs = ptp_requirements();
+        let mut needs = veth_and_bridge_requirements();
         needs.extend(etcd_requirements());
         needs.push(Requirement::Program { name: "awk", package: "mawk" });
         needs.extend(self.mode.requirements());
@@ -59,7 +59,7 @@ impl LabNetworkDefinition for ServiceNetwork {
         let all = check_services(self.name, shape, site)?;
         let mut pods = layout_pods(self.name, shape, site.options.rate)?;
         let measured: Vec<MeasuredService> = (0..)
-            .zip(&pods.servers)
+            .zip(&pods.containers.servers)
             .map(|(index, pod)| MeasuredService::new(index, pod.slot))
             .collect();
         let objects = ServiceObjects {
@@ -70,18 +70,14 @@ impl LabNetworkDefinition for ServiceNetwork {
             node: (pods.wiring.name(pods.node.space).to_owned(), pods.node.slot(0)),
         };
         control_plane::add(&mut pods.wiring, pods.node, self.mode, &objects);
-        let (dialled, family) = (&measured, shape.family);
-        Ok(Layout {
-            servers: pods.endpoints(&pods.servers),
-            clients: pods.endpoints(&pods.clients),
-            routes: client_routes(shape, site, |_, server| {
-                let service = &dialled[server];
-                (service.server.address(family), service.address.address(family))
-            }),
-            path: path(&pods, self.mode, all),
-            proof: None,
-            wiring: pods.wiring,
-        })
+        let family = shape.family;
+        let path = path(&pods, self.mode, all);
+        let layout = pods.containers.layout(pods.wiring, path, shape, site);
+        let routes = client_routes(shape, site, |_, server| {
+            let service = &measured[server];
+            (service.server.address(family), service.address.address(family))
+        });
+        Ok(Layout { routes, ..layout })
     }
 }
 

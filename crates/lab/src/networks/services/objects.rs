@@ -162,7 +162,7 @@ fn awk_text(text: &str) -> String {
 }
 
 /// Returns the name of a family in the API.
-fn family_name(family: Family) -> &'static str {
+pub(super) fn family_name(family: Family) -> &'static str {
     match family {
         Family::Ipv4 => "IPv4",
         Family::Ipv6 => "IPv6",

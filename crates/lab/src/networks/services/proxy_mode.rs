@@ -79,20 +79,18 @@ impl ProxyMode {
 
     /// Returns a shell command that prints a line for each port of each service in the namespace `tare` for which
     /// kube-proxy has written rules.
-    pub(super) fn list_command(self, family: Family) -> &'static str {
-        match (self, family) {
-            (Self::Iptables, Family::Ipv4) => {
-                "iptables-save -t nat | grep '^-A KUBE-SERVICES .*\"tare/'"
+    pub(super) fn list_command(self, family: Family) -> String {
+        let ip = match family {
+            Family::Ipv4 => "ip",
+            Family::Ipv6 => "ip6",
+        };
+        match self {
+            Self::Iptables => {
+                format!("{ip}tables-save -t nat | grep '^-A KUBE-SERVICES .*\"tare/'")
             }
-            (Self::Iptables, Family::Ipv6) => {
-                "ip6tables-save -t nat | grep '^-A KUBE-SERVICES .*\"tare/'"
-            }
-            (Self::Nftables, Family::Ipv4) => {
-                "nft list map ip kube-proxy service-ips | grep -o 'goto service-[^ ]*-tare/'"
-            }
-            (Self::Nftables, Family::Ipv6) => {
-                "nft list map ip6 kube-proxy service-ips | grep -o 'goto service-[^ ]*-tare/'"
-            }
+            Self::Nftables => format!(
+                "nft list map {ip} kube-proxy service-ips | grep -o 'goto service-[^ ]*-tare/'"
+            ),
         }
     }
 }

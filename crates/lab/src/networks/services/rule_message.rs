@@ -14,8 +14,8 @@ const DEFAULT_BUFFER: &str = "/proc/sys/net/core/wmem_default";
 
 /// Returns the error if rules for this many ports of services do not fit one message of this user to the kernel.
 pub(super) fn missing_buffer(mode: ProxyMode, ports: usize) -> Option<UnmetRequirement> {
-    let least = fs::read_to_string(DEFAULT_BUFFER).ok()?.trim().parse().ok()?;
-    if can_enlarge_buffer() { None } else { lacking(mode, ports, least) }
+    let buffer = fs::read_to_string(DEFAULT_BUFFER).ok()?.trim().parse().ok()?;
+    if can_enlarge_buffer() { None } else { lacking(mode, ports, buffer) }
 }
 
 /// Returns the error for a buffer of `buffer` bytes that cannot be enlarged.

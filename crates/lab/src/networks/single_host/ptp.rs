@@ -1,13 +1,12 @@
 //! `ptp`: containers that are each joined to their node by a veth pair, and routed there. There is no bridge.
 
-use crate::networks::LabNetworkDefinition;
+use crate::networks::{LabNetworkDefinition, veth_and_bridge_requirements};
 use crate::plan::address::{InterfaceSlot, LabSubnet, host_prefix};
-use crate::plan::layout::{Layout, NamespaceEndpoint, Waypoint, check_one_node, direct_routes};
+use crate::plan::layout::{Layout, Waypoint, check_one_node};
+use crate::plan::node_containers::{NodeContainer, NodeContainers};
 use crate::plan::nodes::{LabNode, UPLINK, add_nodes};
 use crate::plan::underlay::ROUTER;
-use crate::plan::wiring::{
-    DevicePair, DevicePairEnd, InterfaceAddress, IpRoute, NamespaceId, Wiring,
-};
+use crate::plan::wiring::{DevicePair, DevicePairEnd, InterfaceAddress, IpRoute, Wiring};
 use tare_network::{
     BitsPerSecond, Error, HopKind, NetworkInfo, NetworkOption, NetworkParameters, Requirement,
     Shape,
@@ -28,38 +27,15 @@ impl LabNetworkDefinition for PtpNetwork {
     }
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
-        ptp_requirements()
+        // The bridge is that between nodes.
+        veth_and_bridge_requirements()
     }
 
     fn layout(&self, shape: &Shape, site: &NetworkParameters) -> Result<Layout, Error> {
         let pods = layout_pods("ptp", shape, site.options.rate)?;
-        let servers: Vec<NamespaceEndpoint> = pods.endpoints(&pods.servers);
-        Ok(Layout {
-            routes: direct_routes(shape, site, &servers),
-            clients: pods.endpoints(&pods.clients),
-            path: pods.path_to_node().into_iter().chain(pods.path_to_server()).collect(),
-            proof: None,
-            servers,
-            wiring: pods.wiring,
-        })
+        let path = pods.path_to_node().into_iter().chain(pods.path_to_server()).collect();
+        Ok(pods.containers.layout(pods.wiring, path, shape, site))
     }
-}
-
-/// Returns the kernel features that containers on veth pairs of their node need.
-pub(crate) fn ptp_requirements() -> Vec<Requirement> {
-    // The bridge is that between nodes.
-    crate::networks::veth_and_bridge_requirements()
-}
-
-/// Container that is joined to its node by a veth pair.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RoutedPod {
-    /// Namespace of the container.
-    pub(crate) space: NamespaceId,
-    /// Slot of its interface.
-    pub(crate) slot: InterfaceSlot,
-    /// Device of the container in the node's namespace.
-    pub(crate) port: String,
 }
 
 /// Containers of a node, wired.
@@ -68,10 +44,8 @@ pub(crate) struct RoutedPods {
     pub(crate) wiring: Wiring,
     /// Node of the containers.
     pub(crate) node: LabNode,
-    /// Servers, in their order.
-    pub(crate) servers: Vec<RoutedPod>,
-    /// Clients, in their order.
-    pub(crate) clients: Vec<RoutedPod>,
+    /// Containers, each on its own veth pair.
+    pub(crate) containers: NodeContainers,
 }
 
 /// Lays out the containers of a shape on one node. `rate` limits every container's link.
@@ -85,21 +59,16 @@ pub(crate) fn layout_pods(
     check_one_node(name, shape)?;
     let mut wiring = Wiring::new(shape.family, shape.mtu);
     let node = add_nodes(&mut wiring, 1, &ROUTER)[0];
-    let mut slots = (FIRST..).map(|number| LabSubnet::docker(node.number()).slot(number));
-    let mut add = |role: &str, count: u32| -> Vec<RoutedPod> {
-        (0..count)
-            .zip(slots.by_ref())
-            .map(|(index, slot)| {
-                let space = wiring.add_namespace(format!("{role}-{index}"), &[]);
-                let port = format!("veth-{}{index}", &role[..1]);
-                let pod = RoutedPod { space, slot, port };
-                join_to_node(&mut wiring, node, &pod, rate);
-                pod
-            })
-            .collect()
-    };
-    let (servers, clients) = (add("server", shape.servers), add("client", shape.clients));
-    Ok(RoutedPods { wiring, node, servers, clients })
+    let mut joined = 0;
+    let containers = NodeContainers::place(shape, |at, name, port| {
+        let slot = LabSubnet::docker(node.number()).slot(FIRST + joined);
+        joined += 1;
+        let space = wiring.add_namespace(name, &[]);
+        let pod = NodeContainer { node: at, space, slot, port: format!("veth-{port}") };
+        join_to_node(&mut wiring, node, &pod, rate);
+        pod
+    });
+    Ok(RoutedPods { wiring, node, containers })
 }
 
 /// Number of the first container's slot. Slot 1 is that of the gateway.
@@ -107,7 +76,12 @@ const FIRST: u16 = 2;
 
 /// Joins a container to its node, as the plugin does: the node's end of every pair has the gateway's address, and the
 /// only route of the container without a gateway is that to the gateway.
-fn join_to_node(wiring: &mut Wiring, node: LabNode, pod: &RoutedPod, rate: Option<BitsPerSecond>) {
+fn join_to_node(
+    wiring: &mut Wiring,
+    node: LabNode,
+    pod: &NodeContainer,
+    rate: Option<BitsPerSecond>,
+) {
     let gateway = LabSubnet::docker(node.number()).slot(1);
     let family = wiring.family;
     let near = DevicePairEnd::new(node.space, pod.port.as_str()).with_mac(gateway.mac());
@@ -130,15 +104,9 @@ fn join_to_node(wiring: &mut Wiring, node: LabNode, pod: &RoutedPod, rate: Optio
 }
 
 impl RoutedPods {
-    /// Returns the endpoints of containers.
-    pub(crate) fn endpoints(&self, pods: &[RoutedPod]) -> Vec<NamespaceEndpoint> {
-        let family = self.wiring.family;
-        pods.iter().map(|pod| NamespaceEndpoint::at_slot(pod.space, pod.slot, family)).collect()
-    }
-
     /// Returns the path of a packet from client 0 into the node.
     pub(crate) fn path_to_node(&self) -> [Waypoint; 2] {
-        let client = &self.clients[0];
+        let client = &self.containers.clients[0];
         [
             Waypoint::device(HopKind::Veth, client.space, UPLINK),
             Waypoint::device(HopKind::Veth, self.node.space, client.port.as_str()),
@@ -147,7 +115,7 @@ impl RoutedPods {
 
     /// Returns the path of a packet from the node to server 0.
     pub(crate) fn path_to_server(&self) -> [Waypoint; 2] {
-        let server = &self.servers[0];
+        let server = &self.containers.servers[0];
         [
             Waypoint::device(HopKind::Veth, self.node.space, server.port.as_str()),
             Waypoint::device(HopKind::Veth, server.space, UPLINK),
