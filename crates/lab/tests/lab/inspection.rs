@@ -1,4 +1,4 @@
-//! Figures of the networks themselves: routes out of them, ports of their bridges, idle containers.
+//! Figures of the networks themselves: routes out of them, ports of their bridges, idle containers, many rules.
 
 use crate::cases::{enter, output, raise};
 use crate::harness::Case;
@@ -9,6 +9,7 @@ pub(crate) fn all() -> Vec<Case> {
         Case::new("clients_on_a_bridge_have_a_route_out", clients_on_a_bridge_have_a_route_out),
         Case::new("a_bridge_takes_as_many_ports_as_it_has", a_bridge_takes_as_many_ports_as_it_has),
         Case::new("idle_containers_are_on_the_bridge", idle_containers_are_on_the_bridge),
+        Case::new("many_ports_have_their_rules", many_ports_have_their_rules),
     ]
 }
 
@@ -52,4 +53,27 @@ fn idle_containers_are_on_the_bridge() {
     let ports = output(topology.nodes[0].as_ref(), &ip, &arguments);
     assert_eq!(ports.lines().count(), 7, "{ports}");
     assert_eq!(ports.lines().filter(|line| line.contains(" veth-i")).count(), 5, "{ports}");
+}
+
+/// Checks that ports have rules, and in order, which are more than one message of an ordinary user to the kernel holds.
+fn many_ports_have_their_rules() {
+    const PORTS: u16 = 400;
+    let sandbox = enter();
+    for firewall in ["iptables", "nftables"] {
+        let network = format!("published+ports={PORTS}+firewall={firewall}");
+        let topology = raise(&sandbox, &network, &Shape::default());
+        let nft = tare_sandbox::program::find("nft").expect("nft is installed");
+        let listed = output(topology.nodes[0].as_ref(), &nft, &["list", "ruleset"]);
+        let translated: Vec<u16> = listed
+            .lines()
+            .filter(|line| line.contains("tcp dport ") && line.contains(" dnat to "))
+            .map(|line| line.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect(line))
+            .collect();
+        let (workloads, others) = translated.split_at(translated.len() - usize::from(PORTS));
+        assert_eq!(workloads.len(), 2, "the ports of the site: {listed}");
+        assert!(others.windows(2).all(|pair| pair[1] == pair[0] + 1), "{others:?}");
+        let accepted =
+            listed.lines().filter(|line| line.contains(" dport ") && line.ends_with("accept"));
+        assert_eq!(accepted.count(), 2 * translated.len(), "each port of each transport: {listed}");
+    }
 }
