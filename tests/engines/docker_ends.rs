@@ -1,13 +1,13 @@
 //! Ends of runs on a Docker Engine: normal, by signals, by an engine that dies or has no space. Nothing of a run
 //! remains.
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 use support::engine::Engine;
 use support::program::{RunningProgram, Tare, User};
 use support::shared::SharedResource as _;
-use support::{ScratchDirectory, journal, list, short_run, text};
+use support::{ScratchDirectory, eventually, journal, list, machine, short_run, text};
 
 /// Starts a run that does not end by itself, and waits until it has measured a block.
 fn endless(tare: &Tare, networks: &str) -> RunningProgram {
@@ -59,6 +59,35 @@ fn a_killed_run_leaves_no_container_and_clean_removes_the_rest() {
     let nothing = engine.tare().run(&["clean", "--yes"]).expect(0);
     assert!(nothing.stderr.contains("no objects of ended runs are left"), "{}", nothing.stderr);
     engine.docker(&["network", "rm", "of-mine"]);
+}
+
+#[test]
+fn clean_removes_what_a_killed_run_made_by_hand_and_nothing_else() {
+    // Not the shared one: the test adds to its machine.
+    let engine = Engine::alone();
+    let rule = "FORWARD --in-interface of-mine --match comment --comment tare.run=7 --jump ACCEPT";
+    engine.shell_output(&format!("ip link add of-mine type bridge; iptables --append {rule}"));
+    let before = engine.inventory();
+    let running = engine.start_endless_trial_beside("docker:none+pipework");
+    let wired = || engine.shell_output("iptables-save").matches("tare.owner=").count() > 0;
+    eventually("its bridge has a rule", wired);
+    // The process that enters the machine's namespaces waits for the run, which is its child.
+    let [run] = machine::descendants(running.pid(), "run --network docker:none+pipework")
+        .try_into()
+        .expect("one process is the run");
+    kill_process(run, Signal::KILL).expect("it runs");
+    running.wait();
+    engine.wait_until_nothing_runs();
+    let devices = || engine.shell_output("ip -brief link");
+    eventually("the pairs go with their containers", || !devices().contains("v1pl"));
+    let left = engine.inventory();
+    assert!(wired() && left != before, "a bridge and a rule are left: {left:?}");
+    let listed = engine.tare_beside(&["clean"]).expect(0);
+    let kinds = ["device ", "rule "];
+    assert!(kinds.iter().all(|kind| listed.text().contains(kind)), "{}", listed.text());
+    assert_eq!(engine.inventory(), left, "without a yes nothing is removed");
+    engine.tare_beside(&["clean", "--yes"]).expect(0);
+    assert_eq!(engine.inventory(), before);
 }
 
 #[test]

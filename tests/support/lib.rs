@@ -41,9 +41,9 @@ pub fn short_run<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Returns the arguments of a run of one trial that does not end by itself. Its directory is named after the network.
-pub fn endless_trial(network: &str) -> Vec<&str> {
+pub fn endless_trial<'a>(network: &'a str, out: &'a str) -> Vec<&'a str> {
     let asked = ["run", "--network", network, "--workload", "tcp-stream", "--slice", "off"];
-    let method = ["--duration", "1h", "--blocks", "1", "--out", network, "--json"];
+    let method = ["--duration", "1h", "--blocks", "1", "--out", out, "--json"];
     [&asked[..], &method].concat()
 }
 

@@ -193,7 +193,7 @@ impl RootlessPodman {
     /// that is killed while it raises a network ends between two steps of a container's start.
     #[track_caller]
     pub fn start_endless_trial(&self, network: &str) -> RunningProgram {
-        let running = self.start(&endless_trial(network));
+        let running = self.start(&endless_trial(network, network));
         eventually("both ends run", || {
             let names =
                 self.shell_output("podman ps --filter status=running --format '{{.Names}}'");

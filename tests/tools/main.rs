@@ -10,3 +10,4 @@
 mod congestion;
 mod foreign;
 mod servers;
+mod stopped;

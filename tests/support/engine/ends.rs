@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::endless_trial;
-use crate::program::{RunningProgram, Tare};
+use crate::program::{RunningProgram, Tare, binary};
 use tare_dev::eventually;
 
 impl Engine {
@@ -11,13 +11,29 @@ impl Engine {
     /// and is removed. An engine that is killed then leaves the network's device behind.
     #[track_caller]
     pub fn start_endless_trial(&self, tare: &Tare, network: &str) -> RunningProgram {
-        let running = tare.start(&endless_trial(network));
-        eventually("both ends run", || {
+        self.with_both_ends(tare.start(&endless_trial(network, network)))
+    }
+
+    /// Starts a trial of an hour on the engine's own machine, and waits until both ends run.
+    #[track_caller]
+    pub fn start_endless_trial_beside(&self, network: &str) -> RunningProgram {
+        // A program that enters a mount namespace starts in its root directory.
+        let out = self.scratch().path(network);
+        let mut command = self.command_beside(&binary());
+        command.args(endless_trial(network, out.to_str().expect("a plain path")));
+        command.env("DOCKER_HOST", self.host());
+        self.with_both_ends(RunningProgram::spawn(&mut command))
+    }
+
+    /// Returns a run once the containers of both ends run.
+    #[track_caller]
+    fn with_both_ends(&self, mut running: RunningProgram) -> RunningProgram {
+        let are_up = eventually("both ends run", || {
             let names = self.docker(&["ps", "--format", "{{.Names}}"]);
-            let run = ["-client-0", "-server-0"].iter().all(|end| names.contains(end));
-            if run { Ok(()) } else { Err(names) }
+            let are_up = ["-client-0", "-server-0"].iter().all(|end| names.contains(end));
+            if are_up || !running.is_running() { Ok(are_up) } else { Err(names) }
         });
-        running
+        if are_up { running } else { panic!("the run ended early: {:?}", running.wait()) }
     }
 
     /// Waits until no container runs, and none that has ended is there. One that was created when the run was killed, and

@@ -3,6 +3,7 @@
 use super::member::MemberId;
 use super::reply_deadline::ReplyDeadline;
 use super::running_agent::{AgentEvent, RunningAgent};
+use super::suspension::{SuspendedProcess, SuspensionWatch};
 use crate::protocol::{AgentOrder, AgentReply, VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,9 +14,6 @@ use tare_traffic::{Error, SentBytes, SideReport};
 
 /// Interval at which the caller's cancellation is checked.
 const TICK: Duration = Duration::from_millis(20);
-
-/// Interval at which agents that do not reply are looked at: they may be stopped by a signal.
-const SUSPENSION_CHECK: Duration = Duration::from_secs(1);
 
 /// Time to wait, after a flow broke, for the event that an agent exited: it explains the failure better, and on a busy
 /// machine it arrives later than the report of the flow.
@@ -208,7 +206,7 @@ impl AgentPool {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<BTreeMap<MemberId, AgentReply>, Error> {
         let mut deadline = ReplyDeadline::after(Instant::now(), limit);
-        let mut next_check = Instant::now() + SUSPENSION_CHECK;
+        let mut watch = SuspensionWatch::after(Instant::now());
         let mut replies = BTreeMap::new();
         while let Some(first) = awaited.first().copied() {
             if cancelled() {
@@ -239,9 +237,8 @@ impl AgentPool {
                     if self.agents.iter().any(RunningAgent::is_cut_off) {
                         deadline.skip(now);
                     }
-                    if now >= next_check {
-                        self.check_suspensions()?;
-                        next_check = now + SUSPENSION_CHECK;
+                    if let Some((agent, process)) = watch.look(now, || self.find_suspended()) {
+                        return Err(agent.container_error(0, process.reason()));
                     }
                     if deadline.is_over(now) {
                         let (remote, place) = self.agent_of(first);
@@ -254,15 +251,9 @@ impl AgentPool {
         Ok(replies)
     }
 
-    /// Returns an error if an agent is stopped by a signal: it would not reply until it is continued.
-    fn check_suspensions(&self) -> Result<(), Error> {
-        match self.agents.iter().find(|agent| agent.is_suspended()) {
-            Some(agent) => Err(agent.container_error(
-                0,
-                "a signal (SIGSTOP, SIGTSTP) stopped the agent, and it cannot go on",
-            )),
-            None => Ok(()),
-        }
+    /// Returns the first agent that is stopped by a signal, or that runs a program which is.
+    fn find_suspended(&self) -> Option<(&RunningAgent, SuspendedProcess)> {
+        self.agents.iter().find_map(|agent| Some((agent, agent.suspended_process()?)))
     }
 
     /// Returns the error of a member that failed. If another agent exits shortly after, its exit is the cause and is

@@ -9,6 +9,7 @@ mod member;
 mod reply_deadline;
 mod running_agent;
 mod sliced_trial;
+mod suspension;
 
 use crate::protocol::AgentOrder;
 use agent_pool::AgentPool;

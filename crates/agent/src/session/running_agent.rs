@@ -2,7 +2,9 @@
 //! is read by a thread.
 
 use super::member::MemberId;
+use super::suspension::{SuspendedProcess, find_suspended};
 use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
+use rustix::process::Pid;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -123,11 +125,11 @@ impl RunningAgent {
         self.process.id()
     }
 
-    /// Returns true if a signal stopped the process. Returns false if it does not run on this machine.
-    pub(super) fn is_suspended(&self) -> bool {
-        let status =
-            self.process_id().map(|id| std::fs::read_to_string(format!("/proc/{id}/stat")));
-        status.is_some_and(|status| status.is_ok_and(|status| is_stopped_state(&status)))
+    /// Returns the agent's process, or one below it, that a signal has stopped. Returns `None` if the agent does not run on
+    /// this machine.
+    pub(super) fn suspended_process(&self) -> Option<SuspendedProcess> {
+        let id = self.process_id().and_then(|id| i32::try_from(id).ok())?;
+        Pid::from_raw(id).and_then(find_suspended)
     }
 
     /// Returns true while there is no way to the agent, which goes on.
@@ -194,11 +196,6 @@ fn is_secret(name: &str) -> bool {
     is_named_so && !FOR_TOOLS.contains(&name)
 }
 
-/// Returns true if a process is stopped by a signal, by its line of /proc/PID/stat. A debugger's stop is none.
-fn is_stopped_state(status: &str) -> bool {
-    status.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with("T "))
-}
-
 /// Forwards an agent's replies until its output ends or the receiver is gone.
 fn forward_replies(
     output: impl Read,
@@ -233,14 +230,6 @@ mod tests {
             ["PATH", "HOME", "LANG", "KEYBOARD", "TARE_CACHE", "PGPASSWORD", "TARE_MYSQL_PASSWORD"]
         {
             assert!(!is_secret(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_stopped_process_is_told_by_its_state() {
-        assert!(is_stopped_state("17 (tare) T 1 17 17 0 -1"));
-        for other in ["17 (tare) S 1 17", "17 (tare) t 1 17", "17 (a) T 1) R 1 17", ""] {
-            assert!(!is_stopped_state(other), "{other}");
         }
     }
 

@@ -111,8 +111,9 @@ pub(super) fn veth_pair_lines(
     lines
 }
 
-/// Returns the lines that make a veth pair of which one end stays in the node's network namespace, with the names and
-/// places that pipework uses. `plug` attaches that end to a switch.
+/// Returns the lines that make a veth pair of which one end stays in the node's network namespace, with the names that
+/// pipework uses. `plug` attaches that end to a switch. The other end is made where it belongs, so that the pair goes with
+/// its container whenever a run is killed; pipework makes it on the node and moves it.
 pub(super) fn switch_port_lines(
     node: &str,
     (name, address): (&str, IpAddr),
@@ -120,16 +121,16 @@ pub(super) fn switch_port_lines(
     plug: impl Fn(&str) -> Vec<String>,
 ) -> Vec<String> {
     let process = pid_variable(name);
-    let (left, given) = (format!("v1pl${process}"), format!("v1pg${process}"));
+    let port = format!("v1pl${process}");
     let mtu = shape.mtu;
     let mut lines = vec![in_namespace(
         node,
-        &format!("ip link add {left} mtu {mtu} type veth peer name {given} mtu {mtu}"),
+        &format!(
+            "ip link add {port} mtu {mtu} type veth peer name {DEVICE} mtu {mtu} netns ${process}"
+        ),
     )];
-    lines.extend(plug(&left));
-    lines.push(in_namespace(node, &format!("ip link set {left} up")));
-    lines.push(in_namespace(node, &format!("ip link set {given} netns ${process}")));
-    lines.push(in_namespace(name, &format!("ip link set {given} name {DEVICE}")));
+    lines.extend(plug(&port));
+    lines.push(in_namespace(node, &format!("ip link set {port} up")));
     lines.extend(address_lines(name, DEVICE, address, prefix_length(shape.family)));
     lines
 }
@@ -156,5 +157,18 @@ mod tests {
              eth1 mtu 1500 netns $server_0"
         );
         assert!(lines.iter().any(|line| line.ends_with("ip route add 198.18.0.1 dev eth1")));
+    }
+
+    #[test]
+    fn a_port_of_a_switch_goes_with_its_container() {
+        let at = container_address(0, Family::Ipv4);
+        let plug = |port: &str| vec![format!("plug {port}")];
+        let lines = switch_port_lines("node", ("client-0", at), &Shape::default(), plug);
+        assert_eq!(
+            lines[0],
+            "nsenter --net=/proc/$node/ns/net ip link add v1pl$client_0 mtu 1500 type veth peer \
+             name eth1 mtu 1500 netns $client_0"
+        );
+        assert_eq!(lines[1], "plug v1pl$client_0");
     }
 }
