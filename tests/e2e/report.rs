@@ -80,12 +80,27 @@ fn a_figure_that_does_not_follow_from_the_journal_is_noticed() {
         "ratio/p_adjusted",
         "ratio/detectable",
     ] {
+        let at = format!("/cells/{compared}/{figure}");
         let mut wrong = document.clone();
-        let place = wrong.pointer_mut(&format!("/cells/{compared}/{figure}")).expect("a figure");
-        *place = (place.as_f64().expect("a number") * (1.0 + 1e-5)).into();
+        let place = wrong.pointer_mut(&at).expect("a figure");
+        *place = (place.as_f64().expect("a number") + 1e-5 * scale(&document, &at)).into();
         let noticed =
             std::panic::catch_unwind(|| crate::recompute::check(&journal, &wrong)).is_err();
         assert!(noticed, "{figure} was off by a hundred-thousandth");
+    }
+}
+
+/// Returns the magnitude by which the figure at a place is compared: its own, or that of the larger end of its interval.
+fn scale(document: &Value, at: &str) -> f64 {
+    let magnitude = |at: &str| {
+        let figure = document.pointer(at).and_then(Value::as_f64);
+        figure.expect("a number").abs()
+    };
+    match at.rsplit_once('/') {
+        Some((interval, _)) if interval.contains("/ci9") => {
+            magnitude(&format!("{interval}/0")).max(magnitude(&format!("{interval}/1")))
+        }
+        _ => magnitude(at),
     }
 }
 

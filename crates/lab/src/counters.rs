@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use tare_network::{CounterDeltas, CounterWatch, KernelProgramRuns, NamespaceCounts};
+use tare_network::{
+    CounterDeltas, CounterGroups, CounterWatch, KernelProgramRuns, NamespaceCounts,
+};
 use tare_sandbox::counters::{NamespaceReader, NamespaceReading};
 use tare_sandbox::netlink::{DeviceStats, QdiscStats};
 use tare_sandbox::programs::{ProcessSocket, SocketEnd};
@@ -176,8 +178,8 @@ fn device_gains(DeviceStats { stats, .. }: &DeviceStats) -> CounterDeltas {
 fn socket_counts(
     sockets: &[(String, ProcessSocket)],
     device_name: impl Fn(u32) -> String,
-) -> BTreeMap<String, CounterDeltas> {
-    let mut all: BTreeMap<String, CounterDeltas> = BTreeMap::new();
+) -> CounterGroups {
+    let mut all = CounterGroups::new();
     for (program, ProcessSocket { end, memory, .. }) in sockets {
         // A space separates the program from the rest.
         let program = program.replace(' ', "_");
@@ -226,11 +228,11 @@ mod tests {
         let reading = NamespaceReading {
             devices: vec![DeviceStats { index: 7, name: "eth0".to_owned(), stats }],
             queues: vec![queue(7), queue(8)],
-            rules: BTreeMap::new(),
+            rules: CounterGroups::new(),
             conntrack: CounterDeltas::new(),
             protocols: CounterDeltas::new(),
         };
-        let full = CounterDeltas::from([("QDISC_DROP".to_owned(), 3)]);
+        let full = CounterDeltas::from_iter([("QDISC_DROP".to_owned(), 3)]);
         let reasons =
             DropReasons::from([(0, CounterDeltas::new()), (7, full), (9, CounterDeltas::new())]);
         let socket = |end| ProcessSocket {
@@ -246,13 +248,17 @@ mod tests {
             named("a b", SocketEnd::Packet(7)),
         ];
         let counts = to_place_counts("node-0", reading, Some(&reasons), &sockets);
-        let drops = |name: &str| counts.sockets[name]["drops"];
-        assert_eq!((drops("flanneld udp 10.20.0.2:8285"), drops("a_b packet eth0")), (5, 10));
-        assert_eq!(counts.sockets["a_b packet eth0"]["receive_buffer"], 4096);
+        let count = |groups: &CounterGroups, name: &str, counter: &str| {
+            groups.get(name).and_then(|counters| counters.get(counter)).copied()
+        };
+        let drops = |name: &str| count(&counts.sockets, name, "drops");
+        assert_eq!(drops("flanneld udp 10.20.0.2:8285"), Some(5));
+        assert_eq!(drops("a_b packet eth0"), Some(10));
+        assert_eq!(count(&counts.sockets, "a_b packet eth0", "receive_buffer"), Some(4096));
         assert_eq!(counts.reasons.keys().collect::<Vec<_>>(), ["", "device 9", "eth0"]);
-        assert_eq!(counts.reasons["eth0"]["QDISC_DROP"], 3);
+        assert_eq!(count(&counts.reasons, "eth0", "QDISC_DROP"), Some(3));
         assert_eq!(counts.queues.keys().collect::<Vec<_>>(), ["eth0/tbf"]);
-        assert_eq!(counts.queues["eth0/tbf"]["drops"], 3);
-        assert_eq!(counts.devices["eth0"]["tx_dropped"], 4);
+        assert_eq!(count(&counts.queues, "eth0/tbf", "drops"), Some(3));
+        assert_eq!(count(&counts.devices, "eth0", "tx_dropped"), Some(4));
     }
 }

@@ -42,8 +42,8 @@ pub use shell::quote;
 pub use spec::NetworkSpec;
 pub use spec_error::NetworkSpecError;
 pub use tare_record::{
-    COPIES_CHAIN, CounterDeltas, Family, Finding, Hop, HopKind, KernelProgramRuns, MtuSource,
-    NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
+    COPIES_CHAIN, CounterDeltas, CounterGroups, Family, Finding, Hop, HopKind, KernelProgramRuns,
+    MtuSource, NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
 };
 pub use timeout::scaled_timeout;
 pub use topology::{ClientRoute, CounterWatch, Guard, NetworkInspector, Topology};

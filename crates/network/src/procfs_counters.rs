@@ -1,9 +1,8 @@
 //! Counters that the kernel shows as files of the reader's network namespace.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use tare_record::CounterDeltas;
+use tare_record::{CounterDeltas, CounterGroups};
 
 /// Protocol counters that show trouble, or how much there was to do. Octets are left to the device counters. The names
 /// are those of `/proc/net/snmp` and `/proc/net/netstat` (RFC 4293, RFC 4022, RFC 4113; linux/snmp.h).
@@ -124,9 +123,9 @@ impl CounterFiles {
     #[must_use]
     pub fn protocols(&self) -> CounterDeltas {
         let mut all = parse_tables(&read_again(self.snmp.as_ref()));
-        all.append(&mut parse_tables(&read_again(self.netstat.as_ref())));
+        all.extend(parse_tables(&read_again(self.netstat.as_ref())));
         all.retain(|name, _| IPV4_COUNTERS.contains(&name.as_str()));
-        all.append(&mut parse_lines(&read_again(self.snmp6.as_ref())));
+        all.extend(parse_lines(&read_again(self.snmp6.as_ref())));
         all
     }
 
@@ -157,7 +156,7 @@ fn read_again(file: Option<&File>) -> String {
 /// Returns the counters of all devices, by their names in `struct rtnl_link_stats64`, as far as `/proc/net/dev` tells
 /// them apart: it counts the missed packets of a device among its dropped ones.
 #[must_use]
-pub fn devices() -> BTreeMap<String, CounterDeltas> {
+pub fn devices() -> CounterGroups {
     parse_devices(&read_again(open_file("dev").as_ref()))
 }
 
@@ -182,7 +181,7 @@ const COLUMNS: [&str; 16] = [
 ];
 
 /// Parses two lines of titles, then a line for each device: its name, a colon and its counters.
-fn parse_devices(text: &str) -> BTreeMap<String, CounterDeltas> {
+fn parse_devices(text: &str) -> CounterGroups {
     let device = |line: &str| {
         // A device name can contain a colon itself.
         let (name, values) = line.rsplit_once(':')?;
@@ -254,17 +253,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Returns counters from their names and values.
+    fn counters<const N: usize>(all: [(&str, u64); N]) -> CounterDeltas {
+        all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
     #[test]
     fn counters_are_found_by_name() {
         let snmp = "Ip: Forwarding FragFails\nIp: 1 7\nTcp: MaxConn RetransSegs\nTcp: -1 5\n";
-        let tables = parse_tables(snmp);
-        assert_eq!((tables["Ip.FragFails"], tables["Tcp.RetransSegs"]), (7, 5));
-        assert!(!tables.contains_key("Tcp.MaxConn"));
+        let expected = [("Ip.Forwarding", 1), ("Ip.FragFails", 7), ("Tcp.RetransSegs", 5)];
+        assert_eq!(parse_tables(snmp), counters(expected));
         let lines = parse_lines("Ip6InReceives   9\nUdp6RcvbufErrors  \t4\nIp6InOctets 77\n");
-        assert_eq!((lines["Ip6.InReceives"], lines["Udp6.RcvbufErrors"], lines.len()), (9, 4, 2));
+        assert_eq!(lines, counters([("Ip6.InReceives", 9), ("Udp6.RcvbufErrors", 4)]));
         let conntrack =
             parse_columns("entries  clashres found drop\n0000000a 1 1 2\n0000000a 1 10 ff\n");
-        assert_eq!((conntrack["found"], conntrack["drop"], conntrack.len()), (17, 257, 2));
+        assert_eq!(conntrack, counters([("found", 17), ("drop", 257)]));
     }
 
     #[test]
@@ -273,16 +276,26 @@ mod tests {
             "Inter-|   Receive  |  Transmit\n face |bytes |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n\
              eth0:1: 7 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
         );
-        let lo = &devices["lo"];
-        assert_eq!((lo["rx_packets"], lo["rx_dropped"], lo["tx_bytes"]), (2, 4, 9));
-        assert_eq!((lo["tx_dropped"], lo["tx_carrier_errors"], lo.len()), (12, 15, 9));
-        assert_eq!(devices["eth0:1"]["rx_bytes"], 7);
+        let lo = counters([
+            ("rx_bytes", 1),
+            ("rx_packets", 2),
+            ("rx_errors", 3),
+            ("rx_dropped", 4),
+            ("tx_bytes", 9),
+            ("tx_packets", 10),
+            ("tx_errors", 11),
+            ("tx_dropped", 12),
+            ("tx_carrier_errors", 15),
+        ]);
+        assert_eq!(devices.get("lo"), Some(&lo));
+        let received = devices.get("eth0:1").and_then(|device| device.get("rx_bytes"));
+        assert_eq!(received, Some(&7));
     }
 
     #[test]
     fn columns_add_up_to_the_largest_number_at_most() {
         let counts = parse_columns("a b found\n0 0 1\n0 0 ffffffffffffffff\n");
-        assert_eq!(counts, CounterDeltas::from([("found".to_owned(), u64::MAX)]));
+        assert_eq!(counts, counters([("found", u64::MAX)]));
     }
 
     #[test]

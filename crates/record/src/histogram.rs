@@ -26,7 +26,8 @@ pub struct LatencyHistogram(HistogramStorage);
 
 #[derive(Clone, Debug)]
 enum HistogramStorage {
-    Open(Histogram<u64>),
+    /// In a box, because the library's type is ten times as large as packed counts.
+    Open(Box<Histogram<u64>>),
     Packed(PackedCounts),
 }
 
@@ -53,7 +54,7 @@ impl LatencyHistogram {
     /// # Errors
     /// Never fails for the fixed number of digits; the library's signature allows an error.
     pub fn new() -> Result<Self, HistogramError> {
-        new_hdr_histogram().map(|histogram| Self(HistogramStorage::Open(histogram)))
+        new_hdr_histogram().map(|histogram| Self(HistogramStorage::Open(Box::new(histogram))))
     }
 
     /// Creates an empty packed histogram, which takes no memory.
@@ -122,7 +123,7 @@ impl LatencyHistogram {
     pub fn merge(&mut self, other: &Self) -> Result<(), HistogramError> {
         if let (HistogramStorage::Open(all), HistogramStorage::Open(more)) = (&mut self.0, &other.0)
         {
-            return all.add(more).map_err(|error| HistogramError::Encoding(error.to_string()));
+            return all.add(&**more).map_err(|error| HistogramError::Encoding(error.to_string()));
         }
         match &mut self.0 {
             HistogramStorage::Open(_) => {
@@ -197,7 +198,7 @@ impl LatencyHistogram {
             HistogramStorage::Open(histogram) => (Some(histogram), None),
             HistogramStorage::Packed(counts) => (None, Some(counts)),
         };
-        let open = open.into_iter().flat_map(Histogram::iter_recorded);
+        let open = open.into_iter().flat_map(|histogram| histogram.iter_recorded());
         let packed = packed.into_iter().flat_map(PackedCounts::iter);
         open.map(|step| (step.value_iterated_to(), step.count_at_value())).chain(packed)
     }

@@ -43,7 +43,9 @@ pub use finding::{Finding, NetworksUnderControl};
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
 pub use host::cluster::{ClusterDescription, NodeFacts};
-pub use host::counters::{CoreCounts, CounterDeltas, NamespaceCounts, TrialCounters};
+pub use host::counters::{
+    CoreCounts, CounterDeltas, CounterGroups, NamespaceCounts, TrialCounters,
+};
 pub use host::cpu::{AgentsCpu, CpuUse, HostActivity, HostMemory, MachineSample, ThreadCpu};
 pub use host::engine::EngineDescription;
 pub use host::environment::{Environment, Headroom, HostDevice};

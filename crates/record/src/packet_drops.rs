@@ -60,7 +60,8 @@ pub struct PacketDrops {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Packets by the kernel's drop reason (`enum skb_drop_reason`); available to root only, and not for all packets.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "CounterDeltas::is_empty")]
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub reasons: CounterDeltas,
 }
 

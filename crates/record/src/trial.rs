@@ -95,3 +95,19 @@ pub struct Trial {
     /// Activity of the machine during the trial.
     pub meanwhile: HostActivity,
 }
+
+impl Trial {
+    /// Releases the memory that lists have beyond their elements. A parser that learns their lengths at their ends makes
+    /// room for up to twice as many.
+    pub(crate) fn release_spare_memory(&mut self) {
+        self.series.shrink_to_fit();
+        self.series.iter_mut().for_each(|series| series.intervals.shrink_to_fit());
+        self.hops.shrink_to_fit();
+        self.findings.shrink_to_fit();
+        let HostActivity { samples, counted, .. } = &mut self.meanwhile;
+        samples.shrink_to_fit();
+        samples.iter_mut().for_each(|sample| sample.cores.shrink_to_fit());
+        counted.places.shrink_to_fit();
+        counted.cores.shrink_to_fit();
+    }
+}

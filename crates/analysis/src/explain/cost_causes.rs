@@ -329,11 +329,13 @@ mod tests {
     #[test]
     fn packets_that_are_cut_on_the_way_have_lost_an_offload() {
         let device = |counter: &str, bytes: u64, packets: u64| -> CounterDeltas {
-            [(format!("{counter}_bytes"), bytes), (format!("{counter}_packets"), packets)].into()
+            [(format!("{counter}_bytes"), bytes), (format!("{counter}_packets"), packets)]
+                .into_iter()
+                .collect()
         };
         let place = |name: &str, gains: CounterDeltas| NamespaceCounts {
             place: name.to_owned(),
-            devices: [("eth0".to_owned(), gains)].into(),
+            devices: [("eth0".to_owned(), gains)].into_iter().collect(),
             ..NamespaceCounts::default()
         };
         let mut one = trial("bridge", 0, &[]);

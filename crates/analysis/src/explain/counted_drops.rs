@@ -284,8 +284,9 @@ mod tests {
                 ("sniffer packet flannel0".to_owned(), socket(5, 8192)),
                 ("sniffer packet off0".to_owned(), socket(900, 8192)),
             ]
-            .into(),
-            devices: [("flannel0".to_owned(), gains(&[("rx_packets", 99)]))].into(),
+            .into_iter()
+            .collect(),
+            devices: [("flannel0".to_owned(), gains(&[("rx_packets", 99)]))].into_iter().collect(),
             ..place("node-1")
         }
     }
@@ -350,13 +351,15 @@ mod tests {
                 device("off0", "rx_dropped", 70),
                 device("flannel0.up", "tx_dropped", 70),
             ]
-            .into(),
-            queues: [("off0/tbf".to_owned(), gains(&[("drops", 30)]))].into(),
+            .into_iter()
+            .collect(),
+            queues: [("off0/tbf".to_owned(), gains(&[("drops", 30)]))].into_iter().collect(),
             rules: [
                 ("lossy/forward#3 drop".to_owned(), gains(&[("packets", 6)])),
                 ("openvswitch/kernel-copies#3 drop".to_owned(), gains(&[("packets", 600)])),
             ]
-            .into(),
+            .into_iter()
+            .collect(),
             ..place("node-0")
         };
         let mut trial = tunnelled(vec![node]);

@@ -127,12 +127,15 @@ mod tests {
     #[test]
     fn the_parts_and_the_rest_are_the_whole() {
         let node = NamespaceCounts {
-            queues: [("eth0/tbf".to_owned(), gains(&[("drops", 2), ("packets", 900)]))].into(),
+            queues: [("eth0/tbf".to_owned(), gains(&[("drops", 2), ("packets", 900)]))]
+                .into_iter()
+                .collect(),
             rules: [
                 ("filter/FORWARD#7 drop".to_owned(), gains(&[("packets", 5)])),
                 ("filter/FORWARD#8 accept".to_owned(), gains(&[("packets", 900)])),
             ]
-            .into(),
+            .into_iter()
+            .collect(),
             ..place("node-0")
         };
         let trials = [lossy(1000, 952, vec![node, server(39)]), lossy(1000, 1000, Vec::new())];
@@ -153,11 +156,11 @@ mod tests {
         let device =
             |name: &str, counter: &str, packets| (name.to_owned(), gains(&[(counter, packets)]));
         let node = NamespaceCounts {
-            devices: [device("veth-s0", "tx_dropped", 12)].into(),
+            devices: [device("veth-s0", "tx_dropped", 12)].into_iter().collect(),
             ..place("node-0")
         };
         let server = NamespaceCounts {
-            devices: [device("eth0", "rx_dropped", 9)].into(),
+            devices: [device("eth0", "rx_dropped", 9)].into_iter().collect(),
             ..place("server-0")
         };
         let mut trial = lossy(100, 88, vec![node, server]);
@@ -176,11 +179,13 @@ mod tests {
         let reasons =
             |device: &str, reason, packets| (device.to_owned(), gains(&[(reason, packets)]));
         let node = NamespaceCounts {
-            reasons: [reasons("port1", "NETFILTER_DROP", 12)].into(),
+            reasons: [reasons("port1", "NETFILTER_DROP", 12)].into_iter().collect(),
             ..place("node-0")
         };
-        let server =
-            NamespaceCounts { reasons: [reasons("", "SOCKET_RCVBUFF", 39)].into(), ..server(39) };
+        let server = NamespaceCounts {
+            reasons: [reasons("", "SOCKET_RCVBUFF", 39)].into_iter().collect(),
+            ..server(39)
+        };
         let found = attribute_loss(&[&lossy(1000, 949, vec![node, server])]).unwrap();
         assert_eq!(
             found.to_string(),
@@ -193,7 +198,7 @@ mod tests {
     fn what_does_not_fit_is_lost_where_it_was_refused() {
         let node = NamespaceCounts {
             protocols: gains(&[("Ip.FragFails", 30), ("Ip.ForwDatagrams", 900)]),
-            reasons: [("port2".to_owned(), gains(&[("PKT_TOO_BIG", 30)]))].into(),
+            reasons: [("port2".to_owned(), gains(&[("PKT_TOO_BIG", 30)]))].into_iter().collect(),
             ..place("node-0")
         };
         let tunnel =
@@ -225,7 +230,7 @@ mod tests {
             ..place("client-0")
         };
         let queue = NamespaceCounts {
-            queues: [("eth0/tbf".to_owned(), gains(&[("drops", 30)]))].into(),
+            queues: [("eth0/tbf".to_owned(), gains(&[("drops", 30)]))].into_iter().collect(),
             ..place("node-0")
         };
         let trial = lossy(0, 0, vec![client(40), queue]);
@@ -242,8 +247,8 @@ mod tests {
         fn whatever_is_counted_adds_up(sent in 1u64..1000, received in 0u64..1000, full in 0u64..500,
                                        queue in 0u64..500, unsent in 0u64..500) {
             let node = NamespaceCounts {
-                queues: [("eth0/tbf".to_owned(), gains(&[("drops", queue)]))].into(),
-                devices: [("eth0".to_owned(), gains(&[("tx_dropped", unsent)]))].into(),
+                queues: [("eth0/tbf".to_owned(), gains(&[("drops", queue)]))].into_iter().collect(),
+                devices: [("eth0".to_owned(), gains(&[("tx_dropped", unsent)]))].into_iter().collect(),
                 ..place("node-0")
             };
             let trial = lossy(sent, received, vec![node, server(full)]);

@@ -92,7 +92,7 @@ mod tests {
     use tare_record::{CounterDeltas, NamespaceCounts};
 
     fn counted(place: &str, devices: &[&str]) -> NamespaceCounts {
-        let gains = CounterDeltas::from([("rx_packets".to_owned(), 9)]);
+        let gains = CounterDeltas::from_iter([("rx_packets".to_owned(), 9)]);
         NamespaceCounts {
             place: place.to_owned(),
             devices: devices.iter().map(|&device| (device.to_owned(), gains.clone())).collect(),

@@ -4,12 +4,16 @@
 //! keeps the increase of each counter under the kernel's name for it; counters that did not increase are left out.
 
 use crate::Nanos;
+use litemap::LiteMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Increases of counters, by counter name.
-pub type CounterDeltas = BTreeMap<String, u64>;
+pub type CounterDeltas = LiteMap<String, u64>;
+
+/// Increases of counters of a namespace, by the name of what has them (a device, a rule, a socket).
+pub type CounterGroups = LiteMap<String, CounterDeltas>;
 
 /// Names of the entries that are levels and not counters: bytes waiting in a queue, and the size of a socket's buffer.
 const BACKLOG: &str = "backlog";
@@ -38,29 +42,36 @@ pub struct NamespaceCounts {
     /// Name of the namespace: `client-0`, `node-0`.
     pub place: String,
     /// Device counters by device name, named as in `struct rtnl_link_stats64`: `rx_packets`, `tx_dropped`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub devices: BTreeMap<String, CounterDeltas>,
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, u64>>")]
+    pub devices: CounterGroups,
     /// Counters of the qdisc of each device, as `eth0/tbf`: `packets`, `bytes`, `drops`, `overlimits`, `requeues`; and
     /// `backlog`, the bytes waiting at the end.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub queues: BTreeMap<String, CounterDeltas>,
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, u64>>")]
+    pub queues: CounterGroups,
     /// Netfilter rules with a counter, as `filter/FORWARD#7 drop` (table, chain, handle, verdict): `packets`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub rules: BTreeMap<String, CounterDeltas>,
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, u64>>")]
+    pub rules: CounterGroups,
     /// Connection tracking counters, as in `/proc/net/stat/nf_conntrack`: `insert_failed`, `drop`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub conntrack: CounterDeltas,
     /// Protocol counters, as in `/proc/net/snmp`, `netstat` and `snmp6`: `Udp.RcvbufErrors`, `Ip6.FragFails`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub protocols: CounterDeltas,
     /// Sockets of the network's daemons that dropped packets, as `flanneld udp 10.20.0.2:8285` and `ovs-vswitchd packet
     /// veth-c0` (program, protocol, own address or device): `drops`; and `receive_buffer`, the buffer's size, bytes.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub sockets: BTreeMap<String, CounterDeltas>,
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, u64>>")]
+    pub sockets: CounterGroups,
     /// Packets dropped by the kernel, by device (empty for a packet that no longer had one) and by the kernel's drop
     /// reason (`enum skb_drop_reason`): `QDISC_DROP`. Available to root only.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub reasons: BTreeMap<String, CounterDeltas>,
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, u64>>")]
+    pub reasons: CounterGroups,
 }
 
 /// Network processing of one core (`/proc/net/softnet_stat`), and the CPU time of its `ksoftirqd`.
@@ -111,10 +122,7 @@ impl NamespaceCounts {
     }
 }
 
-fn group_deltas(
-    now: &BTreeMap<String, CounterDeltas>,
-    before: &BTreeMap<String, CounterDeltas>,
-) -> BTreeMap<String, CounterDeltas> {
+fn group_deltas(now: &CounterGroups, before: &CounterGroups) -> CounterGroups {
     let none = CounterDeltas::new();
     let gained = |(name, now): (&String, &CounterDeltas)| {
         let gained = counter_deltas(now, before.get(name).unwrap_or(&none));
@@ -124,10 +132,7 @@ fn group_deltas(
 }
 
 /// Returns the sockets that dropped packets since the earlier reading.
-fn socket_deltas(
-    now: &BTreeMap<String, CounterDeltas>,
-    before: &BTreeMap<String, CounterDeltas>,
-) -> BTreeMap<String, CounterDeltas> {
+fn socket_deltas(now: &CounterGroups, before: &CounterGroups) -> CounterGroups {
     let mut gained = group_deltas(now, before);
     gained.retain(|_, gains| gains.contains_key("drops"));
     gained
@@ -155,7 +160,7 @@ mod tests {
     fn what_stood_still_is_left_out() {
         let queue = |drops, backlog| {
             let queue = counter_map(&[("drops", drops), (BACKLOG, backlog), ("packets", 7)]);
-            BTreeMap::from([("eth0/tbf".to_owned(), queue)])
+            CounterGroups::from_iter([("eth0/tbf".to_owned(), queue)])
         };
         let before = NamespaceCounts { queues: queue(3, 900), ..NamespaceCounts::default() };
         let now = NamespaceCounts {
@@ -164,7 +169,10 @@ mod tests {
             ..before.clone()
         };
         let since = now.since(&before);
-        assert_eq!(since.queues["eth0/tbf"], counter_map(&[("drops", 2), (BACKLOG, 400)]));
+        assert_eq!(
+            since.queues.get("eth0/tbf"),
+            Some(&counter_map(&[("drops", 2), (BACKLOG, 400)]))
+        );
         assert_eq!(since.protocols, counter_map(&[("Udp.RcvbufErrors", 2)]));
         assert!(!since.is_empty() && before.since(&now).protocols.is_empty());
         assert!(NamespaceCounts::default().is_empty());
@@ -173,7 +181,7 @@ mod tests {
     #[test]
     fn a_socket_that_dropped_nothing_is_left_out() {
         let socket = |drops| {
-            BTreeMap::from([(
+            CounterGroups::from_iter([(
                 "flanneld udp 10.20.0.2:8285".to_owned(),
                 counter_map(&[("drops", drops), (RECEIVE_BUFFER, 4096)]),
             )])
@@ -192,6 +200,7 @@ mod tests {
                 *now.entry(name.clone()).or_default() += value;
             }
             let expected: CounterDeltas = more.into_iter().filter(|(_, value)| *value > 0).collect();
+            let (now, before) = (now.into_iter().collect(), before.into_iter().collect());
             prop_assert_eq!(counter_deltas(&now, &before), expected);
         }
     }

@@ -1,6 +1,7 @@
 //! Line of a journal, whose texts and numbers may be a stranger's.
 
 use super::record::Record;
+use crate::Trial;
 use crate::visible_text::{may_control_terminal, visible_value};
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -39,7 +40,10 @@ fn parse_plain_record(text: &[u8]) -> Result<Record, Error> {
     match kind.record.as_ref() {
         "run" => serde_json::from_slice(text).map(Record::Run),
         "sizing" => serde_json::from_slice(text).map(Record::Sizing),
-        "trial" => serde_json::from_slice(text).map(Record::Trial),
+        "trial" => serde_json::from_slice(text).map(|mut trial: Box<Trial>| {
+            trial.release_spare_memory();
+            Record::Trial(trial)
+        }),
         "turn" => serde_json::from_slice(text).map(Record::Turn),
         "interim-analysis" => serde_json::from_slice(text).map(Record::InterimAnalysis),
         "failure" => serde_json::from_slice(text).map(Record::Failure),

@@ -6,7 +6,7 @@ use crate::netlink::{DeviceStats, NetlinkSocket, QdiscStats};
 use netlink_packet_route::link::Stats64;
 use std::collections::BTreeMap;
 use tare_network::procfs_counters::CounterFiles;
-use tare_network::{CounterDeltas, Error};
+use tare_network::{CounterDeltas, CounterGroups, Error};
 
 /// Kind of queue that holds nothing, and counts nothing.
 const NO_QUEUE: &str = "noqueue";
@@ -30,7 +30,7 @@ pub struct NamespaceReading {
     /// Counters of the devices' queues.
     pub queues: Vec<QdiscStats>,
     /// Packets that passed netfilter rules, by chain and rule.
-    pub rules: BTreeMap<String, CounterDeltas>,
+    pub rules: CounterGroups,
     /// Counters of connection tracking (/proc/net/stat/nf_conntrack).
     pub conntrack: CounterDeltas,
     /// Counters of protocols (/proc/net/snmp, /proc/net/netstat).

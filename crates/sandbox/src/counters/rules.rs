@@ -6,9 +6,8 @@
 use crate::netlink::raw::{self, DONE, ERROR, attributes, messages};
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
-use std::collections::BTreeMap;
 use std::io;
-use tare_network::CounterDeltas;
+use tare_network::{CounterDeltas, CounterGroups};
 
 /// `NFNL_SUBSYS_NFTABLES`, and two of its messages.
 const SUBSYSTEM: u16 = 10;
@@ -48,22 +47,22 @@ impl RuleReader {
     }
 
     /// Returns the counters of all counting rules, by the name of the rule.
-    pub(super) fn read_all(&mut self) -> io::Result<BTreeMap<String, CounterDeltas>> {
+    pub(super) fn read_all(&mut self) -> io::Result<CounterGroups> {
         self.socket.send(&request(), 0)?;
-        let mut rules = BTreeMap::new();
+        let mut rules = Vec::new();
         loop {
             raw::receive(&self.socket, &mut self.buffer)?;
             if parse_rules(&self.buffer, &mut rules)? {
-                return Ok(rules);
+                return Ok(rules.into_iter().collect());
             }
         }
     }
 }
 
-/// Parses the rules in one received buffer. Returns `true` if the list ends with it.
+/// Parses the rules in one received buffer, each with its name. Returns `true` if the list ends with it.
 pub(super) fn parse_rules(
     bytes: &[u8],
-    rules: &mut BTreeMap<String, CounterDeltas>,
+    rules: &mut Vec<(String, CounterDeltas)>,
 ) -> io::Result<bool> {
     for (kind, body) in messages(bytes) {
         match kind {
@@ -119,7 +118,7 @@ fn rule(body: &[u8]) -> Option<(String, CounterDeltas)> {
         }
     }
     let end = end.map(|end| format!(" {end}")).unwrap_or_default();
-    let gains = CounterDeltas::from([("packets".to_owned(), packets?)]);
+    let gains = CounterDeltas::from_iter([("packets".to_owned(), packets?)]);
     Some((format!("{table}/{chain}#{handle}{end}"), gains))
 }
 
@@ -173,7 +172,7 @@ mod tests {
             .concat()
         };
         let (name, gains) = rule(&head(&expressions)).unwrap();
-        assert_eq!((name.as_str(), gains["packets"]), ("lossy/forward#3 drop", 7));
+        assert_eq!((name.as_str(), gains.get("packets")), ("lossy/forward#3 drop", Some(&7)));
         assert_eq!(rule(&head(&expression("masq", &[]))), None, "it counts nothing");
     }
 

@@ -235,7 +235,8 @@ mod tests {
         }
         // Datagrams over loopback may arrive on another core, later than they were sent.
         eventually("the kernel has counted all of them", || no_ports() == LOST);
-        let expected = BTreeMap::from([(1, CounterDeltas::from([("NO_SOCKET".to_owned(), LOST)]))]);
+        let expected =
+            BTreeMap::from([(1, CounterDeltas::from_iter([("NO_SOCKET".to_owned(), LOST)]))]);
         eventually("so has tare", || {
             let all = drops.read();
             let counted = twice.select(&all).cloned().unwrap_or_default();
