@@ -11,6 +11,7 @@ mod answers;
 mod controls;
 mod faults;
 mod fidelity;
+mod growth;
 mod journal;
 mod long;
 
