@@ -36,12 +36,20 @@ pub(super) struct AgentPool {
     slots: BTreeMap<MemberId, AgentSlot>,
     events: Receiver<(MemberId, AgentEvent)>,
     event_sender: Sender<(MemberId, AgentEvent)>,
+    /// True if the agents run external programs.
+    run_programs: bool,
 }
 
 impl Default for AgentPool {
     fn default() -> Self {
         let (speaker, heard) = channel();
-        Self { agents: Vec::new(), slots: BTreeMap::new(), events: heard, event_sender: speaker }
+        Self {
+            agents: Vec::new(),
+            slots: BTreeMap::new(),
+            events: heard,
+            event_sender: speaker,
+            run_programs: false,
+        }
     }
 }
 
@@ -91,6 +99,11 @@ impl AgentPool {
     fn member_error(&mut self, member: MemberId, why: impl Into<String>) -> Error {
         let (remote, place) = self.agent_of(member);
         remote.container_error(place, why)
+    }
+
+    /// Sets whether the agents run external programs in their next trial.
+    pub(super) fn expect_programs(&mut self, run_programs: bool) {
+        self.run_programs = run_programs;
     }
 
     /// Waits until every agent has reported its start. Returns the names of their clocks.
@@ -251,9 +264,14 @@ impl AgentPool {
         Ok(replies)
     }
 
-    /// Returns the first agent that is stopped by a signal, or that runs a program which is.
+    /// Returns the first agent that is stopped by a signal, or that runs a program which is. Programs are looked at only if
+    /// the workload has some: to read of each thread what it has started would disturb the others.
     fn find_suspended(&self) -> Option<(&RunningAgent, SuspendedProcess)> {
-        self.agents.iter().find_map(|agent| Some((agent, agent.suspended_process()?)))
+        let stopped = |agent: &RunningAgent| {
+            let program = || self.run_programs.then(|| agent.suspended_program()).flatten();
+            agent.suspended_process().or_else(program)
+        };
+        self.agents.iter().find_map(|agent| Some((agent, stopped(agent)?)))
     }
 
     /// Returns the error of a member that failed. If another agent exits shortly after, its exit is the cause and is

@@ -149,8 +149,11 @@ impl AgentSession {
     ) -> Result<TrialOutcome, Error> {
         let tasks = self.build_tasks(job)?;
         let times = workload_times(&self.workloads, job, &tasks)?;
-        let clock = self.clock;
-        self.with_agents(cancelled, |crew| conduct_trial(crew, tasks, times, clock, cancelled))
+        let (clock, runs_programs) = (self.clock, self.runs_programs(job)?);
+        self.with_agents(cancelled, |crew| {
+            crew.expect_programs(runs_programs);
+            conduct_trial(crew, tasks, times, clock, cancelled)
+        })
     }
 
     /// Connects the flows of a trial in slices, of which none runs yet.
@@ -164,8 +167,9 @@ impl AgentSession {
     ) -> Result<(), Error> {
         let tasks = self.build_tasks(job)?;
         let times = workload_times(&self.workloads, job, &tasks)?;
-        let clock = self.clock;
+        let (clock, runs_programs) = (self.clock, self.runs_programs(job)?);
         let sliced = self.with_agents(cancelled, |crew| {
+            crew.expect_programs(runs_programs);
             SlicedTrial::connect(crew, tasks, &times, clock, cancelled)
         })?;
         self.sliced = Some(sliced);
@@ -252,13 +256,17 @@ impl AgentSession {
     /// many of them they share few cores, and the last begins long after the first.
     fn begin_allowance(&self, job: &TrialJob) -> Result<Nanos, Error> {
         let clients = self.clients * self.processes;
-        let is_external = !self.workloads.find(&job.workload)?.programs().is_empty();
         let is_crowd = clients > assignment::MAX_OWN_AGENTS;
-        Ok(if is_crowd && job.slices.is_none() && !is_external {
+        Ok(if is_crowd && job.slices.is_none() && !self.runs_programs(job)? {
             Nanos::from(BEGIN_PER_CLIENT * clients as u32)
         } else {
             Nanos(0)
         })
+    }
+
+    /// Returns whether a trial's traffic is that of external programs.
+    fn runs_programs(&self, job: &TrialJob) -> Result<bool, Error> {
+        Ok(!self.workloads.find(&job.workload)?.programs().is_empty())
     }
 
     fn server_tasks(&self, job: &TrialJob, blank: &TrialTask) -> Vec<(MemberId, TrialTask)> {

@@ -2,7 +2,7 @@
 //! is read by a thread.
 
 use super::member::MemberId;
-use super::suspension::{SuspendedProcess, find_suspended};
+use super::suspension::{SuspendedProcess, suspended_agent, suspended_program};
 use crate::protocol::{self, AgentMessage, AgentOrder, AgentReply, ControllerMessage};
 use rustix::process::Pid;
 use std::fmt;
@@ -125,11 +125,19 @@ impl RunningAgent {
         self.process.id()
     }
 
-    /// Returns the agent's process, or one below it, that a signal has stopped. Returns `None` if the agent does not run on
-    /// this machine.
+    /// Returns the agent's process if a signal has stopped it. Returns `None` if it does not run on this machine.
     pub(super) fn suspended_process(&self) -> Option<SuspendedProcess> {
-        let id = self.process_id().and_then(|id| i32::try_from(id).ok())?;
-        Pid::from_raw(id).and_then(find_suspended)
+        self.local_process().and_then(suspended_agent)
+    }
+
+    /// Returns a process that the agent has started and that a signal has stopped, by as many files of /proc as the
+    /// agent has threads. Returns `None` if it does not run on this machine.
+    pub(super) fn suspended_program(&self) -> Option<SuspendedProcess> {
+        self.local_process().and_then(suspended_program)
+    }
+
+    fn local_process(&self) -> Option<Pid> {
+        self.process_id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
     }
 
     /// Returns true while there is no way to the agent, which goes on.

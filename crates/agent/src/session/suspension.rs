@@ -64,12 +64,14 @@ impl SuspendedProcess {
     }
 }
 
-/// Returns the first stopped process among an agent and what it has started, at every depth.
-pub(super) fn find_suspended(agent: Pid) -> Option<SuspendedProcess> {
+/// Returns an agent's process if it is stopped.
+pub(super) fn suspended_agent(agent: Pid) -> Option<SuspendedProcess> {
     let (_, is_stopped) = name_and_state(agent)?;
-    if is_stopped {
-        return Some(SuspendedProcess { id: agent, program: None });
-    }
+    is_stopped.then_some(SuspendedProcess { id: agent, program: None })
+}
+
+/// Returns the first stopped process among those that an agent has started, at every depth.
+pub(super) fn suspended_program(agent: Pid) -> Option<SuspendedProcess> {
     let mut processes = children(agent);
     while let Some(id) = processes.pop() {
         // A process that has ended meanwhile is not stopped.
@@ -169,11 +171,12 @@ mod tests {
     fn a_stopped_program_of_an_agent_is_found_and_named() {
         let child = SleepingChild::start();
         kill_process(child.id(), Signal::STOP).expect("it runs");
-        eventually("the child is stopped", || find_suspended(child.id()).is_some());
-        let found = find_suspended(getpid()).expect("a child of this process is stopped");
+        eventually("the child is stopped", || suspended_agent(child.id()).is_some());
+        assert_eq!(suspended_agent(getpid()), None);
+        let found = suspended_program(getpid()).expect("a child of this process is stopped");
         assert_eq!((found.id, found.program.as_deref()), (child.id(), Some("sleep")));
         assert!(found.reason().contains("stopped sleep, which the agent runs"));
         kill_process(child.id(), Signal::CONT).expect("it is there");
-        eventually("the child goes on", || find_suspended(child.id()).is_none());
+        eventually("the child goes on", || suspended_program(getpid()).is_none());
     }
 }

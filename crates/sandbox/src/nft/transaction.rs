@@ -3,7 +3,7 @@
 //! nft(8) sends a transaction as one netlink message, which may be as long as its socket's send buffer. An ordinary
 //! user's buffer cannot be enlarged beyond `net.core.wmem_default` (socket(7), `SO_SNDBUFFORCE`), 208 KiB by default.
 
-/// Rules of a transaction. The longest of our rules take 400 bytes of a message.
+/// Rules of a transaction. The longest of ours, of a link over IPv6, takes 684 bytes of a message.
 const MAX_RULES: usize = 250;
 
 /// Rule of a chain, as the arguments of `add rule`.
@@ -58,7 +58,7 @@ fn block_name<'a>(statement: &'a str, keyword: &str) -> Option<&'a str> {
     statement.strip_prefix(keyword)?.strip_suffix(" {")
 }
 
-/// Whether a line within a chain is a rule, for none is the line of its hook.
+/// Returns whether a line within a chain is a rule: every line but that of its hook.
 fn is_rule(statement: &str) -> bool {
     !statement.is_empty() && !statement.starts_with("type ")
 }
