@@ -58,8 +58,10 @@ enum Fault {
     Interrupt,
     Terminate,
     HangUp,
-    /// No file can be opened any more.
+    /// The run can open no file any more.
     ExhaustFiles,
+    /// An agent can open no file and no socket any more.
+    ExhaustAgentFiles,
     /// The memory of the run's control group is exhausted.
     ExhaustMemory,
     /// The device of a container goes down.
@@ -76,7 +78,7 @@ enum Fault {
     ResumeTwice,
 }
 
-const ALL: [Fault; 16] = [
+const ALL: [Fault; 17] = [
     Fault::KillRun,
     Fault::KillAgent,
     Fault::KillInit,
@@ -86,6 +88,7 @@ const ALL: [Fault; 16] = [
     Fault::Terminate,
     Fault::HangUp,
     Fault::ExhaustFiles,
+    Fault::ExhaustAgentFiles,
     Fault::ExhaustMemory,
     Fault::TakeDeviceDown,
     Fault::KillProgram,
@@ -130,14 +133,6 @@ impl Disturbed {
             // It may have ended since.
             let _ = kill_process(found[seed.within(0..found.len() as u64) as usize], signal);
         }
-    }
-
-    /// Limits the number of the run's open files.
-    fn limit_files(&self, limit: &str) {
-        let pid = self.running.pid().to_string();
-        let limit = format!("--nofile={limit}:");
-        // It may have ended since.
-        let _ = std::process::Command::new("prlimit").args(["--pid", &pid, &limit]).status();
     }
 
     fn exhaust_memory(&self) {
@@ -202,7 +197,12 @@ impl Disturbed {
             Fault::Interrupt => self.signal(Signal::INT),
             Fault::Terminate => self.signal(Signal::TERM),
             Fault::HangUp => self.signal(Signal::HUP),
-            Fault::ExhaustFiles => self.limit_files("16"),
+            Fault::ExhaustFiles => limit_files(self.running.pid(), 16),
+            Fault::ExhaustAgentFiles => {
+                if let Some(agent) = self.random_process("internal agent", seed) {
+                    limit_files(agent.as_raw_nonzero().get().unsigned_abs(), 4);
+                }
+            }
             Fault::ExhaustMemory => self.exhaust_memory(),
             Fault::TakeDeviceDown => self.take_device_down(seed),
             Fault::KillProgram => self.signal_program(Signal::KILL, seed),
@@ -216,6 +216,13 @@ impl Disturbed {
         }
         drop(self.running.wait());
     }
+}
+
+/// Limits the number of a process's open files.
+fn limit_files(pid: u32, limit: u32) {
+    let (pid, limit) = (pid.to_string(), format!("--nofile={limit}:"));
+    // It may have ended since.
+    let _ = std::process::Command::new("prlimit").args(["--pid", &pid, &limit]).status();
 }
 
 /// Returns what a document says, without what was measured.

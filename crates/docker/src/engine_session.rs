@@ -14,7 +14,7 @@ use tare_network::FirewallBackend;
 pub struct EngineSession {
     /// Connection to the engine.
     pub engine: Arc<Engine>,
-    /// What Podman's own API states. `None` if the engine is not Podman.
+    /// Properties that Podman's own API states. `None` if the engine is not Podman.
     pub(crate) podman: Option<PodmanProperties>,
     /// Firewall of the engine's bridges.
     pub(crate) firewall: FirewallBackend,

@@ -24,7 +24,7 @@ pub struct EnginePlace {
     address: Result<EngineAddress, EngineAddressError>,
     /// Podman's service, if it is this process that has to start it.
     own_service: Option<PodmanService>,
-    /// What that service will state.
+    /// Properties that the service will state.
     expected: OnceLock<PodmanProperties>,
     options: DockerOptions,
     run_id: RunId,
@@ -43,7 +43,7 @@ pub(crate) struct EngineInfo {
     pub(crate) version: SystemVersion,
     /// Names of its networks.
     pub(crate) networks: Vec<String>,
-    /// What Podman's own API states. `None` if the engine is not Podman.
+    /// Properties that Podman's own API states. `None` if the engine is not Podman.
     pub(crate) podman: Option<PodmanProperties>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct RunOwner {
     start: u64,
 }
 
-/// Whether the process of a run still runs.
+/// State of a run's process, as far as an observer can know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnerState {
     /// It runs.

@@ -42,7 +42,7 @@ pub(crate) struct PodLink {
     task: JoinHandle<()>,
 }
 
-/// What the connection and the programs share.
+/// State that the connection and the programs share.
 pub(crate) struct LinkState {
     pod: String,
     inner: Mutex<LinkContent>,

@@ -195,7 +195,8 @@ fn parse_devices(text: &str) -> CounterGroups {
 
 /// Parses pairs of lines, names and values, each after its protocol: `Udp: InDatagrams …` and `Udp: 7 …`.
 fn parse_tables(text: &str) -> CounterDeltas {
-    let mut all = CounterDeltas::new();
+    // Sorted at once: names come in no order.
+    let mut all = Vec::new();
     let mut lines = text.lines();
     while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
         let (Some((protocol, names)), Some((_, values))) =
@@ -208,7 +209,7 @@ fn parse_tables(text: &str) -> CounterDeltas {
             all.extend(value.parse().ok().map(|value| (format!("{protocol}.{name}"), value)));
         }
     }
-    all
+    all.into_iter().collect()
 }
 
 /// Parses lines of a name and a value.

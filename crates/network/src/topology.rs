@@ -38,8 +38,9 @@ pub trait NetworkInspector: Send {
     /// Returns the number of clients that have a route to an address outside of the network. No packet is sent. Returns
     /// `None` if the kernel does not answer.
     fn count_routes_out(&mut self) -> Option<u32>;
-    /// Adds ports to the bridge of the containers until the kernel refuses one, and returns the number of its ports.
-    /// Returns `None` if the containers are on no bridge, or if the kernel refuses for another reason.
+    /// Adds ports to the bridge of the containers until the kernel refuses one, and deletes them again. Returns the number
+    /// of ports that the bridge had then, or `None` if the containers are on no bridge, or if the kernel refuses for
+    /// another reason.
     fn fill_bridge(&mut self) -> Option<u32>;
 }
 

@@ -1,4 +1,4 @@
-//! What is observed of a trial as a whole: memory, throttling, load, and the share of the machine that was others'.
+//! Observations of a trial as a whole: memory, throttling, load, and the share of the machine that was others'.
 
 use crate::cpu_quota::QuotaThrottling;
 use crate::environment;

@@ -25,7 +25,7 @@ const MTUS: RangeInclusive<u32> = 68..=65_535;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plan's {what} cannot be {given}, only {allowed}")]
 pub struct InvalidPlan {
-    /// What the value says: `number of clients`.
+    /// Meaning of the value: `number of clients`.
     pub what: String,
     /// Value in the plan.
     pub given: String,

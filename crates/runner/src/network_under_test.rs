@@ -63,7 +63,6 @@ impl RunningNetwork for NetworkUnderTest {
         let is_asked = |metric| metrics.contains(&metric);
         NetworkInspection {
             routes_out: is_asked(Metric::RoutesOut).then(|| inspector.count_routes_out()).flatten(),
-            // The bridge takes no more containers after this.
             bridge_ports: is_asked(Metric::BridgePorts).then(|| inspector.fill_bridge()).flatten(),
         }
     }

@@ -17,7 +17,7 @@ use tare_runner::{
 const SLICES: SlicePlan =
     SlicePlan { rounds: 3, warm_up: 1, length: Nanos(20_000_000), skip: Nanos(1_000_000) };
 
-/// What the networks were asked to do, in order.
+/// Request to a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Event {
     Up(String),

@@ -110,8 +110,8 @@ impl Namespace {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner).has_route(to)
     }
 
-    /// Adds ports to a bridge of the namespace until the kernel refuses one, or until there are `most`. Returns the
-    /// number of ports that the bridge has then.
+    /// Adds ports to a bridge of the namespace until the kernel refuses one, or until there are `most`, and deletes them
+    /// again. Returns the number of ports that the bridge had then.
     ///
     /// # Errors
     /// There is no such bridge, or the kernel refuses for another reason than the number of ports.

@@ -1,4 +1,4 @@
-//! What the networks of a plan ask for, and which of them are the user's own.
+//! Requests of a plan's networks for foreign programs, and the networks that are the user's own.
 
 use crate::catalogue::BuildCatalogue;
 use crate::foreign_request::ForeignRequest;

@@ -7,7 +7,7 @@ use tare_stats::holm::holm;
 /// p-values of one ratio, over the analyses of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RatioPValues {
-    /// That of all figures: at the end, or at the present analysis.
+    /// p-value of all figures: at the end, or at the present analysis.
     pub(crate) present: f64,
     /// Those at the interim analyses that decided networks, by the index of the analysis. One is missing if the ratio
     /// had too few pairs then.

@@ -1,5 +1,5 @@
-//! What runs made by hand on the engine's machine, as root and not through the engine: devices, rules of iptables, and
-//! bridges of Open vSwitch. They carry the labels of their run as an alias, a comment or an external id.
+//! Objects that runs made by hand on the engine's machine, as root and not through the engine: devices, rules of
+//! iptables, and bridges of Open vSwitch. They carry the labels of their run as an alias, a comment or an external id.
 
 use crate::address::EngineAddress;
 use crate::label::RUN_LABEL;

@@ -39,10 +39,18 @@ fn a_bridge_takes_as_many_ports_as_it_has() {
     let sandbox = enter();
     for network in ["bridge", "bridge-plain+idle=5"] {
         let mut topology = raise(&sandbox, network, &Shape::default());
+        let before = devices(&topology);
         assert_eq!(fill_bridge(&mut topology), Some(1023), "{network}");
-        assert_eq!(fill_bridge(&mut topology), Some(1023), "{network}: it is full");
+        assert_eq!(devices(&topology), before, "{network}: what filled it is gone");
+        assert_eq!(fill_bridge(&mut topology), Some(1023), "{network}: once more");
     }
     assert_eq!(fill_bridge(&mut raise(&sandbox, "veth", &Shape::default())), None);
+}
+
+/// Returns the devices of the first node, a line each.
+fn devices(topology: &Topology) -> String {
+    let ip = tare_sandbox::program::find("ip").expect("ip is installed");
+    output(topology.nodes[0].as_ref(), &ip, &["-brief", "link"])
 }
 
 fn idle_containers_are_on_the_bridge() {

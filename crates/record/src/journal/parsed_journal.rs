@@ -24,7 +24,7 @@ pub struct Journal {
     pub records: Vec<Record>,
 }
 
-/// What the first line says of the journal, whatever its format.
+/// Format and writer that the first line states, whatever the format.
 #[derive(Deserialize)]
 struct FormatHeader {
     format: u32,

@@ -4,11 +4,16 @@ use super::link::push_link_info;
 use super::{CREATE, NetlinkSocket};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkMessage};
+use std::io;
+use std::ops::Range;
 use tare_network::Error;
+
+/// Group of the devices that fill a bridge, by which all are deleted at once: a namespace of tare's has no other group.
+const FILLING: u32 = 1;
 
 impl NetlinkSocket {
     /// Adds ports to a bridge until the kernel refuses one, or until there are `most`. Returns the number of ports that
-    /// the bridge has then. The ports are veth pairs without a link, and stay with the namespace.
+    /// the bridge has then. The ports are veth pairs without a link; they are deleted again.
     ///
     /// # Errors
     /// There is no such bridge, or the kernel refuses for another reason than the number of ports (`EXFULL`).
@@ -16,14 +21,25 @@ impl NetlinkSocket {
         let failed =
             |why: &dyn ToString| Error::new(format!("fill the bridge {bridge}"), why.to_string());
         let device = self.device(bridge)?.ok_or_else(|| failed(&"there is no such device"))?;
-        for _ in self.count_ports(device.index)?..most {
-            match self.acknowledged(RouteNetlinkMessage::NewLink(port(device.index)), CREATE) {
-                Ok(()) => {}
+        let before = self.count_ports(device.index)?;
+        let filled = self.add_ports(device.index, before..most);
+        let ports = self.count_ports(device.index)?;
+        if ports > before {
+            let deleted = self.acknowledged(RouteNetlinkMessage::DelLink(filling_devices()), 0);
+            deleted.map_err(|error| failed(&error))?;
+        }
+        filled.map(|()| ports).map_err(|error| failed(&error))
+    }
+
+    /// Adds a port to a bridge for each of these numbers, until the kernel refuses one because the bridge is full.
+    fn add_ports(&mut self, bridge: u32, numbers: Range<u32>) -> io::Result<()> {
+        for _ in numbers {
+            match self.acknowledged(RouteNetlinkMessage::NewLink(port(bridge)), CREATE) {
                 Err(error) if error.raw_os_error() == Some(libc::EXFULL) => break,
-                Err(error) => return Err(failed(&error)),
+                added => added?,
             }
         }
-        self.count_ports(device.index)
+        Ok(())
     }
 
     /// Returns the number of devices that are attached to a bridge.
@@ -46,7 +62,15 @@ fn port(bridge: u32) -> LinkMessage {
     peer.attributes.extend(one_queue());
     let mut link = LinkMessage::default();
     link.attributes.extend(one_queue());
+    link.attributes.push(LinkAttribute::Group(FILLING));
     link.attributes.push(LinkAttribute::Controller(bridge));
     push_link_info(&mut link, InfoKind::Veth, InfoData::Veth(InfoVeth::Peer(peer)));
+    link
+}
+
+/// Returns the message that names all devices that fill a bridge. A pair goes with one of its ends.
+fn filling_devices() -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.attributes.push(LinkAttribute::Group(FILLING));
     link
 }

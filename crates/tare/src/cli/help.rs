@@ -5,7 +5,7 @@ use super::plugin_name::plugin_name;
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
 use std::ffi::OsString;
 
-/// What to type first.
+/// Commands for a beginning.
 pub(super) const FIRST_COMMANDS: &str = "\
 Start here:
   tare doctor         is this machine fit to measure, and how small a difference can it tell?

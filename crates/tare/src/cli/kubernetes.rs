@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
 pub(crate) struct KubernetesArguments {
-    /// What to do.
+    /// Action of the command.
     #[command(subcommand)]
     pub(crate) action: KubernetesAction,
 }
