@@ -1,11 +1,10 @@
 //! Trial of ten minutes: figures do not drift, every figure is a number, and no process grows.
 
+use crate::holdings::{Holdings, holdings};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 use support::ScratchDirectory;
 use support::list;
-use support::machine::processes_of;
 use support::program::{Tare, User};
 
 /// Default duration of the trial, in seconds, unless `TARE_LONG_DURATION` is set. `TARE_LONG_WORKLOADS` names the
@@ -21,26 +20,13 @@ const INTERVALS_A_SECOND: u64 = 10;
 /// Change of the level between beginning and end that counts as drift.
 const DRIFT: f64 = 0.10;
 
-/// Returns the resident memory of every process of this program, KiB.
-fn memory(program: &Path) -> BTreeMap<i32, u64> {
-    processes_of(program)
-        .into_iter()
-        .filter_map(|pid| {
-            let pid = pid.as_raw_nonzero().get();
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-            Some((pid, line.trim().strip_suffix(" kB")?.parse().ok()?))
-        })
-        .collect()
-}
-
 /// Returns the memory of each process of a trial at every sample, and the document of the trial.
 fn watched(tare: &Tare, arguments: &[&str]) -> (BTreeMap<i32, Vec<u64>>, serde_json::Value) {
     let running = tare.start(arguments);
     let mut looks: BTreeMap<i32, Vec<u64>> = BTreeMap::new();
     while !crate::ended_within(&running, LOOK) {
-        for (pid, kib) in memory(tare.program()) {
-            looks.entry(pid).or_default().push(kib);
+        for (pid, Holdings { memory, .. }) in holdings(tare.program()) {
+            looks.entry(pid).or_default().push(memory);
         }
     }
     (looks, running.wait().expect(0).json())

@@ -12,6 +12,7 @@ mod controls;
 mod faults;
 mod fidelity;
 mod growth;
+mod holdings;
 mod journal;
 mod long;
 

@@ -162,9 +162,15 @@ impl Engine {
 
     /// Runs the program under test to its end on the engine's own machine: in all its namespaces.
     pub fn tare_beside(&self, arguments: &[&str]) -> ProgramOutcome {
+        self.start_tare_beside(arguments).wait()
+    }
+
+    /// Starts the program under test on the engine's own machine. A program that enters a mount namespace starts in its
+    /// root directory.
+    pub fn start_tare_beside(&self, arguments: &[&str]) -> RunningProgram {
         let mut command = self.command_beside(&binary());
-        command.args(arguments).current_dir(self.scratch.root()).env("DOCKER_HOST", self.host());
-        RunningProgram::spawn(&mut command).wait()
+        command.args(arguments).env("DOCKER_HOST", self.host());
+        RunningProgram::spawn(&mut command)
     }
 
     /// Returns a command that runs on the engine's own machine.

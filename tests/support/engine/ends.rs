@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::endless_trial;
-use crate::program::{RunningProgram, Tare, binary};
+use crate::program::{RunningProgram, Tare};
 use tare_dev::eventually;
 
 impl Engine {
@@ -17,12 +17,9 @@ impl Engine {
     /// Starts a trial of an hour on the engine's own machine, and waits until both ends run.
     #[track_caller]
     pub fn start_endless_trial_beside(&self, network: &str) -> RunningProgram {
-        // A program that enters a mount namespace starts in its root directory.
         let out = self.scratch().path(network);
-        let mut command = self.command_beside(&binary());
-        command.args(endless_trial(network, out.to_str().expect("a plain path")));
-        command.env("DOCKER_HOST", self.host());
-        self.with_both_ends(RunningProgram::spawn(&mut command))
+        let asked = endless_trial(network, out.to_str().expect("a plain path"));
+        self.with_both_ends(self.start_tare_beside(&asked))
     }
 
     /// Returns a run once the containers of both ends run.

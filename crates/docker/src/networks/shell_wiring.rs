@@ -88,6 +88,16 @@ fn address_lines(name: &str, device: &str, address: IpAddr, prefix: u8) -> Vec<S
     lines
 }
 
+/// Returns the line that makes a veth pair, each end in its container's network namespace under its name.
+fn pair_line((near, device): (&str, &str), (far, other): (&str, &str), shape: &Shape) -> String {
+    let mtu = shape.mtu;
+    let far = pid_variable(far);
+    let add = format!(
+        "ip link add {device} mtu {mtu} type veth peer name {other} mtu {mtu} netns ${far}"
+    );
+    in_namespace(near, &add)
+}
+
 /// Returns the lines that make a veth pair between a client and a server; `number` counts the pairs of this server,
 /// from 0.
 pub(super) fn veth_pair_lines(
@@ -98,12 +108,7 @@ pub(super) fn veth_pair_lines(
 ) -> Vec<String> {
     let other = format!("eth{}", number + 1);
     let whole = if near.is_ipv4() { 32 } else { 128 };
-    let mtu = shape.mtu;
-    let add = format!(
-        "ip link add {DEVICE} mtu {mtu} type veth peer name {other} mtu {mtu} netns ${}",
-        pid_variable(server)
-    );
-    let mut lines = vec![in_namespace(client, &add)];
+    let mut lines = vec![pair_line((client, DEVICE), (server, &other), shape)];
     lines.extend(address_lines(client, DEVICE, near, whole));
     lines.extend(address_lines(server, &other, far, whole));
     lines.push(in_namespace(client, &format!("ip route add {far} dev {DEVICE}")));
@@ -120,15 +125,8 @@ pub(super) fn switch_port_lines(
     shape: &Shape,
     plug: impl Fn(&str) -> Vec<String>,
 ) -> Vec<String> {
-    let process = pid_variable(name);
-    let port = format!("v1pl${process}");
-    let mtu = shape.mtu;
-    let mut lines = vec![in_namespace(
-        node,
-        &format!(
-            "ip link add {port} mtu {mtu} type veth peer name {DEVICE} mtu {mtu} netns ${process}"
-        ),
-    )];
+    let port = format!("v1pl${}", pid_variable(name));
+    let mut lines = vec![pair_line((node, &port), (name, DEVICE), shape)];
     lines.extend(plug(&port));
     lines.push(in_namespace(node, &format!("ip link set {port} up")));
     lines.extend(address_lines(name, DEVICE, address, prefix_length(shape.family)));

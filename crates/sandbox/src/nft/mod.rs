@@ -3,6 +3,7 @@
 mod transaction;
 
 use crate::namespace::Namespace;
+use crate::parallel;
 use crate::program;
 use crate::sandbox::Sandbox;
 use std::io::{Read, Write};
@@ -14,32 +15,27 @@ use transaction::transactions;
 /// Name of the program, and the Debian package that contains it.
 pub const NFT: (&str, &str) = ("nft", "nftables");
 
-/// Loads rules, each text into its namespace, all namespaces at the same time. A long text takes several transactions.
+/// Loads rules, each text into its namespace, several namespaces at the same time. A long text takes several transactions.
 ///
 /// # Errors
 /// nft(8) is not installed, or refuses a text; then with the first line of its error output.
 pub fn load(sandbox: &Sandbox, rules: &[(Arc<Namespace>, &str)]) -> Result<(), Error> {
-    let mut remaining: Vec<_> =
-        rules.iter().map(|(namespace, text)| (namespace, transactions(text).into_iter())).collect();
-    loop {
-        let mut running = Vec::with_capacity(remaining.len());
-        for (namespace, texts) in &mut remaining {
-            let Some(text) = texts.next() else { continue };
-            let mut child = start(sandbox, namespace, &["-f", "-"])?;
-            // If nft has ended early, its standard error explains more than a broken pipe.
-            let _ = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
-            running.push((namespace, child));
-        }
-        if running.is_empty() {
-            return Ok(());
-        }
-        let mut outcome = Ok(());
-        for (namespace, child) in running {
-            let done = finish(child, &format!("load netfilter rules into {}", namespace.name()));
-            outcome = outcome.and(done.map(|_| ()));
-        }
-        outcome?;
-    }
+    let load_one = |(namespace, ruleset): &(Arc<Namespace>, &str)| {
+        let texts = transactions(ruleset);
+        texts.iter().try_for_each(|text| load_transaction(sandbox, namespace, text))
+    };
+    parallel::try_map(rules, load_one).map(drop)
+}
+
+fn load_transaction(
+    sandbox: &Sandbox,
+    namespace: &Arc<Namespace>,
+    text: &str,
+) -> Result<(), Error> {
+    let mut child = start(sandbox, namespace, &["-f", "-"])?;
+    // If nft has ended early, its standard error explains more than a broken pipe.
+    let _ = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+    finish(child, &format!("load netfilter rules into {}", namespace.name())).map(drop)
 }
 
 /// Returns the number of packets that passed the rules of a namespace whose text contains `rule`, by their counters.
