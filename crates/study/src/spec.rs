@@ -178,7 +178,7 @@ pub struct WovenMethod {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct StudyMethod {
-    /// Number of blocks, whatever the spread.
+    /// Number of blocks, whatever the spread. Laid over another method, it ends that method's budget.
     pub blocks: Option<u32>,
     /// Half width of a ratio's 95 % confidence interval to reach; nothing: half the metric's margin.
     pub precision: Option<Percent>,
@@ -228,13 +228,15 @@ impl StudyMethod {
             .woven
             .filter(|_| !is_sized)
             .map(|woven| WovenMethod { budget: upper.budget.unwrap_or(woven.budget), ..woven });
+        // A number of blocks ends a budget below it as well: a request for fifty blocks is one for all fifty.
+        let budget_below = self.budget.filter(|_| upper.blocks.is_none());
         let mut margins = self.margins;
         margins.extend(upper.margins);
         Self {
             blocks,
             precision,
             stopping: upper.stopping.or(self.stopping),
-            budget: upper.budget.or(self.budget),
+            budget: upper.budget.or(budget_below),
             pilot: upper.pilot.or(self.pilot),
             at_least: upper.at_least.or(self.at_least),
             at_most: upper.at_most.or(self.at_most),
@@ -268,5 +270,14 @@ mod tests {
         assert_eq!(woven("blocks = 5"), None);
         assert_eq!(woven("blocks = 5\nbudget = \"2m\""), None);
         assert_eq!(woven("precision = \"1%\""), None);
+    }
+
+    #[test]
+    fn a_number_of_blocks_ends_the_budget_below_it() {
+        let five_minutes = method("budget = \"5m\"");
+        let budget = |upper: &str| five_minutes.clone().overlaid(method(upper)).budget;
+        assert_eq!(budget("precision = \"1%\""), five_minutes.budget);
+        assert_eq!(budget("blocks = 50"), None);
+        assert_eq!(budget("blocks = 50\nbudget = \"2m\""), method("budget = \"2m\"").budget);
     }
 }

@@ -86,7 +86,7 @@ pub(crate) struct RunArguments {
     /// --duration, --interval or --warmup]
     #[arg(long, value_name = "auto|off|T", help_heading = "Method")]
     pub(crate) slice: Option<SliceLength>,
-    /// Fixed number of blocks, instead of a precision
+    /// Fixed number of blocks, instead of a precision and of the study's budget
     #[arg(
         short,
         long,
