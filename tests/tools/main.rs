@@ -10,4 +10,5 @@
 mod congestion;
 mod foreign;
 mod servers;
+mod several_clients;
 mod stopped;

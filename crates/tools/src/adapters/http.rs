@@ -4,7 +4,7 @@
 //! or pipelined, on persistent connections. Each connection has a thread, because there are only as many connections as
 //! flows.
 
-use crate::request::dialled_address;
+use crate::request::listen_address;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -58,13 +58,13 @@ struct HttpServerState {
 }
 
 impl HttpServer {
-    /// Serves documents of `size` bytes on the first address of a task, on at most twice as many connections as it has
+    /// Serves documents of `size` bytes on the address of a task, on at most twice as many connections as it has
     /// flows, plus 16.
     ///
     /// # Errors
     /// When the server cannot listen.
     fn start(task: &TrialTask, size: usize) -> Result<Self, Error> {
-        let at = dialled_address(task)?;
+        let at = listen_address(task)?;
         let refused = |error: io::Error| Error::io(format!("listen on {at}"), error);
         let listener = TcpListener::bind(at).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;

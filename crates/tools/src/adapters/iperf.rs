@@ -4,7 +4,7 @@ use crate::child_process::ProgramOutput;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
-use crate::request::{dialled_address, unsupported, whole_seconds};
+use crate::request::{dialled_address, listen_address, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::tool::{Tool, ToolDescription};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl Tool for Iperf {
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
-        let at = dialled_address(task)?;
+        let at = listen_address(task)?;
         let call = ToolCommand::new(PROGRAM.require()?, ["-s", "-B"])
             .with_arguments([at.ip().to_string(), "-p".to_owned(), at.port().to_string()])
             .with_arguments(shared_arguments(task, at));

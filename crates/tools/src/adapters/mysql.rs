@@ -11,7 +11,9 @@ use crate::command::ToolCommand;
 use crate::datasets::dataset::{Dataset as _, STEP_TIMEOUT};
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
-use crate::request::{EXISTING_SERVER, dialled_address, unsupported, whole_seconds};
+use crate::request::{
+    EXISTING_SERVER, dialled_address, listen_address, unsupported, whole_seconds,
+};
 use crate::server::{ExistingServer, ToolServerSpec};
 use crate::tool::{Tool, ToolDescription};
 use rustix::process::Signal;
@@ -139,7 +141,7 @@ impl Tool for Mysql {
         }
         let tables = MysqlTables::from_parameters(&task.parameters)?;
         let copy = tables.acquire_copy(&mut |_| (), &|| false)?;
-        let call = tables.trial_command(&copy, dialled_address(task)?, task)?;
+        let call = tables.trial_command(&copy, listen_address(task)?, task)?;
         let socket = tables::socket(&copy);
         let mut serve = ToolServerSpec::new(&SERVER, call, task).with_dataset(copy);
         serve.start_timeout = STEP_TIMEOUT;

@@ -11,7 +11,7 @@ use crate::datasets::dataset::{Dataset, STEP_TIMEOUT, await_listening};
 use crate::datasets::dataset_directory::{self, DatasetCopy, DatasetDirectory};
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
-use crate::request::{EXISTING_SERVER, dialled_address, whole_seconds};
+use crate::request::{EXISTING_SERVER, dialled_address, listen_address, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
 use crate::sys::RunAs;
 use crate::tool::{Tool, ToolDescription};
@@ -123,7 +123,7 @@ impl Tool for Postgres {
         }
         let table = PgbenchTables::from_parameters(&task.parameters)?;
         let copy = table.acquire_copy(&mut |_| (), &|| false)?;
-        let at = dialled_address(task)?;
+        let at = listen_address(task)?;
         let connections = (task.flows as usize).saturating_add(10);
         let call = table.server_command(&copy.directory)?.with_arguments([
             "-h".to_owned(),

@@ -5,7 +5,7 @@ use crate::child_process::{ChildProcess, ProgramOutput};
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
-use crate::request::{EXISTING_SERVER, dialled_address, whole_seconds};
+use crate::request::{EXISTING_SERVER, dialled_address, listen_address, whole_seconds};
 use crate::server::{ExistingServer, ToolServerSpec};
 use crate::tool::{Tool, ToolDescription};
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ impl Tool for Redis {
         if address(&task.parameters, EXISTING_SERVER).is_some() {
             return Ok(Box::new(ExistingServer));
         }
-        let at = dialled_address(task)?;
+        let at = listen_address(task)?;
         let call = ToolCommand::new(SERVER.require()?, ["-", "--save", "", "--appendonly", "no"])
             .with_arguments([
                 "--bind".to_owned(),

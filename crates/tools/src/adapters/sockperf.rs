@@ -5,7 +5,7 @@ use crate::child_process::ProgramOutput;
 use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
-use crate::request::{dialled_address, unsupported, whole_seconds};
+use crate::request::{dialled_address, listen_address, unsupported, whole_seconds};
 use crate::server::ToolServerSpec;
 use crate::socket_table::TransportProtocol;
 use crate::tool::{Tool, ToolDescription};
@@ -96,7 +96,7 @@ impl Tool for Sockperf {
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
-        let at = dialled_address(task)?;
+        let at = listen_address(task)?;
         let call = ToolCommand::new(PROGRAM.require()?, ["server", "-i"])
             .with_arguments([at.ip().to_string(), "-p".to_owned(), at.port().to_string()])
             .with_arguments(tcp_argument(task));
