@@ -48,18 +48,20 @@ fn outside_address(family: Family) -> IpAddr {
 }
 
 impl NetworkInspector for LabInspector {
-    fn count_routes_out(&mut self) -> Option<u32> {
-        let has_route = |client: &Option<Arc<Namespace>>| match client {
-            Some(namespace) => namespace.has_route(self.outside),
-            None => NetlinkSocket::open()?.has_route(self.outside),
-        };
-        let routed: Result<Vec<bool>, Error> = self.clients.iter().map(has_route).collect();
-        let count = routed.ok()?.into_iter().filter(|routed| *routed).count();
-        u32::try_from(count).ok()
+    fn count_routes_out(&mut self) -> Result<u32, Error> {
+        let mut routed = 0;
+        for client in &self.clients {
+            let has_route = match client {
+                Some(namespace) => namespace.has_route(self.outside),
+                None => NetlinkSocket::open()?.has_route(self.outside),
+            };
+            routed += u32::from(has_route?);
+        }
+        Ok(routed)
     }
 
-    fn fill_bridge(&mut self) -> Option<u32> {
-        let (namespace, bridge) = self.bridge.as_ref()?;
-        namespace.fill_bridge(bridge, MOST_PORTS).ok()
+    fn fill_bridge(&mut self) -> Result<Option<u32>, Error> {
+        let Some((namespace, bridge)) = self.bridge.as_ref() else { return Ok(None) };
+        Ok(Some(namespace.fill_bridge(bridge, MOST_PORTS)?))
     }
 }

@@ -1,6 +1,6 @@
 //! Parts of a network that is set up.
 
-use crate::{Container, Finding, Hop, KernelProgramRuns, NamespaceCounts, NetworkDaemons};
+use crate::{Container, Error, Finding, Hop, KernelProgramRuns, NamespaceCounts, NetworkDaemons};
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
@@ -35,13 +35,17 @@ pub trait CounterWatch: Send {
 
 /// Inspector of a network that is set up: it asks the kernel for figures of the network itself.
 pub trait NetworkInspector: Send {
-    /// Returns the number of clients that have a route to an address outside of the network. No packet is sent. Returns
-    /// `None` if the kernel does not answer.
-    fn count_routes_out(&mut self) -> Option<u32>;
+    /// Returns the number of clients that have a route to an address outside of the network. No packet is sent.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    fn count_routes_out(&mut self) -> Result<u32, Error>;
     /// Adds ports to the bridge of the containers until the kernel refuses one, and deletes them again. Returns the number
-    /// of ports that the bridge had then, or `None` if the containers are on no bridge, or if the kernel refuses for
-    /// another reason.
-    fn fill_bridge(&mut self) -> Option<u32>;
+    /// of ports that the bridge had then, or `None` if the containers are on no bridge.
+    ///
+    /// # Errors
+    /// The kernel refuses a port for another reason than their number.
+    fn fill_bridge(&mut self) -> Result<Option<u32>, Error>;
 }
 
 /// A network that is set up. Dropping it removes all of it.

@@ -411,6 +411,19 @@ pub enum Finding {
         /// Number of blocks of each figure.
         blocks: u32,
     },
+    /// The kernel did not answer for a figure of a network itself.
+    NetworkNotInspected {
+        /// Label of the network.
+        network: String,
+        /// Metric of the figure.
+        metric: crate::Metric,
+        /// Number of the network's turns without the figure.
+        turns: u32,
+        /// Number of all its turns.
+        of: u32,
+        /// Error in the first of them.
+        reason: String,
+    },
     /// Some trials have too few samples for a percentile.
     FewSamples {
         /// Metric that is withheld.

@@ -1,8 +1,9 @@
 //! One network's turn in a block, with its setup time, its teardown time, and figures of the network itself.
 
-use crate::{Nanos, Phase, Shape};
+use crate::{Metric, Nanos, Phase, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Name in the place of a workload, for the figures of networks themselves.
 pub const NETWORK_WORKLOAD: &str = "network";
@@ -29,8 +30,8 @@ pub struct NetworkTurn {
 }
 
 /// Figures of a network that are taken from the kernel after its trials. A figure is absent if the run does not ask for
-/// it, or if the network has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// it, if the network has none, or if the kernel did not answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkInspection {
     /// Number of clients that have a route to an address outside of the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,4 +39,14 @@ pub struct NetworkInspection {
     /// Number of ports of the containers' bridge when the kernel refused one more, or the largest number that is tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bridge_ports: Option<u32>,
+    /// Errors in the place of figures that the kernel did not answer for, by metric.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unread: BTreeMap<Metric, String>,
+}
+
+impl NetworkInspection {
+    /// Notes the error in the place of the figure of a metric.
+    pub fn note_unread(&mut self, metric: Metric, error: impl std::fmt::Display) {
+        self.unread.insert(metric, error.to_string());
+    }
 }

@@ -60,11 +60,20 @@ impl RunningNetwork for NetworkUnderTest {
         let Some(inspector) = &mut self.topology.inspector else {
             return NetworkInspection::default();
         };
-        let is_asked = |metric| metrics.contains(&metric);
-        NetworkInspection {
-            routes_out: is_asked(Metric::RoutesOut).then(|| inspector.count_routes_out()).flatten(),
-            bridge_ports: is_asked(Metric::BridgePorts).then(|| inspector.fill_bridge()).flatten(),
+        let mut inspection = NetworkInspection::default();
+        if metrics.contains(&Metric::RoutesOut) {
+            match inspector.count_routes_out() {
+                Ok(clients) => inspection.routes_out = Some(clients),
+                Err(error) => inspection.note_unread(Metric::RoutesOut, error),
+            }
         }
+        if metrics.contains(&Metric::BridgePorts) {
+            match inspector.fill_bridge() {
+                Ok(ports) => inspection.bridge_ports = ports,
+                Err(error) => inspection.note_unread(Metric::BridgePorts, error),
+            }
+        }
+        inspection
     }
 
     fn tear_down(self: Box<Self>) -> Option<Nanos> {

@@ -16,6 +16,7 @@ use crate::document::network_figures::network_drafts;
 use crate::estimate::trial_group::group_trials;
 use crate::explain::mixed_congestion::mixed_congestion;
 use crate::explain::order_reversal::{find_reversals, has_core_sweep};
+use crate::explain::unread_figures::unread_figures;
 use crate::replication::compare_with_publication;
 use crate::select::whole_blocks::{count_whole_blocks, count_whole_turn_blocks};
 use std::collections::BTreeSet;
@@ -62,6 +63,7 @@ pub fn document(journal: &Journal, baseline: Option<&str>) -> Result<Document, E
         failed: failures.into_iter().cloned().collect(),
         findings: [
             run.findings.clone(),
+            unread_figures(journal),
             mixed_congestion(&run.plan, &trials),
             core_order_reversals(journal)?,
         ]

@@ -134,7 +134,11 @@ mod tests {
     #[test]
     fn clients_with_a_route_out_are_a_share_of_all() {
         let shape = Shape { clients: 4, ..Shape::default() };
-        let inspection = NetworkInspection { routes_out: Some(3), bridge_ports: Some(1023) };
+        let inspection = NetworkInspection {
+            routes_out: Some(3),
+            bridge_ports: Some(1023),
+            ..NetworkInspection::default()
+        };
         let Record::Turn(turn) = turn("bridge", 0, 1) else { panic!("a turn") };
         let turn = NetworkTurn { shape, inspection, ..turn };
         assert_eq!(turn_figure(&turn, Metric::RoutesOut), Some(75.0));

@@ -13,3 +13,4 @@ pub(crate) mod loss_attribution;
 pub(crate) mod mixed_congestion;
 pub(crate) mod order_reversal;
 pub(crate) mod packet_path;
+pub(crate) mod unread_figures;

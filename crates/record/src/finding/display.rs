@@ -243,6 +243,12 @@ impl fmt::Display for Finding {
                     counted(lines.len() as u64, "line", "lines")
                 )
             }
+            Self::NetworkNotInspected { network, metric, turns, of, reason } => {
+                write!(
+                    f,
+                    "{metric} of {network} could not be read in {turns} of its {of} turns: {reason}"
+                )
+            }
             Self::OneMachine { cores } => {
                 write!(
                     f,

@@ -222,6 +222,7 @@ fn severity(finding: &Finding) -> f64 {
         Finding::FewSamples { beyond, .. } => -(*beyond as f64),
         Finding::UnreadLines { lines, .. } => lines.len() as f64,
         Finding::PooledBlocks { blocks } => f64::from(*blocks),
+        Finding::NetworkNotInspected { turns, of, .. } => share(f64::from(*turns), f64::from(*of)),
         Finding::WaitedForCores { explained, .. } => *explained,
         Finding::HardwareCounted { running, .. } => 1.0 - running,
         Finding::Emulated

@@ -53,6 +53,7 @@ impl Weight {
             | Finding::TimeWaitOverflow { .. }
             | Finding::Drift { .. }
             | Finding::UnreadLines { .. }
+            | Finding::NetworkNotInspected { .. }
             | Finding::OneMachine { .. } => Self::Reading,
             Finding::NodePair { client, server } if client != server => Self::Reading,
             Finding::Retransmitted { segments, of, .. }

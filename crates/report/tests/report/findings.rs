@@ -72,6 +72,8 @@ fn all_findings() -> Vec<Finding> {
             {"control": "cubic", "networks": ["host", "bridge"]},
         ]},
         {"kind": "pooled-blocks", "blocks": 2},
+        {"kind": "network-not-inspected", "network": "bridge", "metric": "routes_out", "turns": 1, "of": 5,
+         "reason": "look up the route to 192.0.2.1: Permission denied"},
         {"kind": "few-samples", "metric": "latency_p99", "beyond": 3},
     ]);
     let parse = |all| serde_json::from_value::<Vec<Finding>>(all).expect("findings");

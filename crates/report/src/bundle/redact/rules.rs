@@ -110,6 +110,7 @@ const MAPS: &[&str] = &[
     "stands_for",
     "stated",
     "sysctls",
+    "unread",
 ];
 
 /// Maps whose keys are names of the kernel's or of an engine's own.
