@@ -11,6 +11,7 @@ mod docker;
 mod docker_containers;
 mod docker_counts;
 mod docker_ends;
+mod docker_names;
 #[cfg(feature = "docker-tls")]
 mod docker_tls;
 mod docker_woven;

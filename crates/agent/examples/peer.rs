@@ -2,6 +2,7 @@
 //!
 //! - `connect ADDRESS` connects and sends nothing;
 //! - `listen ADDRESS` listens and accepts no connection;
+//! - `resolve ADDRESS NAME` answers queries of DNS: of NAME without an error, of others that they do not exist;
 //! - `forward ADDRESS SERVER` forwards connections, and datagrams, some of which it repeats or swaps.
 //!
 //! Each prints `ready`, and ends with its input; a forwarder then prints how many datagrams it received, repeated and
@@ -28,6 +29,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let _listener = TcpListener::bind(address)?;
             wait_for_end()?;
         }
+        ["resolve", address, name] => {
+            let (socket, name) = (UdpSocket::bind(address)?, name.to_owned());
+            thread::spawn(move || resolve(&socket, &name));
+            wait_for_end()?;
+        }
         ["forward", address, server] => forward(address.parse()?, server.parse()?)?,
         _ => return Err("a role and addresses are missing".into()),
     }
@@ -38,6 +44,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn wait_for_end() -> io::Result<()> {
     println!("ready");
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
+}
+
+/// Answers queries of names that have one label.
+fn resolve(socket: &UdpSocket, name: &str) -> io::Result<()> {
+    let mut message = [0; 512];
+    loop {
+        let (length, client) = socket.recv_from(&mut message)?;
+        let is_known = message[13..].starts_with(name.as_bytes());
+        // A response, with recursion; the code is 3 for a name that does not exist.
+        message[2..4].copy_from_slice(&[0x81, if is_known { 0x80 } else { 0x83 }]);
+        socket.send_to(&message[..length], client)?;
+    }
 }
 
 /// Forwards until the input ends.

@@ -88,6 +88,15 @@ pub(crate) struct TrafficArguments {
     /// Address of an existing database or server, for example 192.0.2.7:3306; tare then starts no server
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     server_address: Vec<String>,
+    /// Resolver that is asked for names, for example 10.96.0.10; system: the container's own [default: tare's own]
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    resolver: Vec<String>,
+    /// Name that is looked up, without a search list
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    query_name: Vec<String>,
+    /// Type of record that is looked up: a, aaaa
+    #[arg(long, value_name = "TYPE", value_delimiter = ',')]
+    query_type: Vec<String>,
 }
 
 /// Alternative sets of parameter names; a flag sets the first set that a workload has.
@@ -108,7 +117,7 @@ impl TrafficArguments {
 
     /// Returns the flags that are set.
     fn given_flags(&self) -> Vec<TrafficFlag> {
-        let lists: [(&'static str, ParameterNames, &[String]); 23] = [
+        let lists: [(&'static str, ParameterNames, &[String]); 26] = [
             ("threads", &[&["threads"]], &self.threads),
             ("size", &[&["size"], &["request", "response"]], &self.size),
             ("read", &[&["read"]], &self.read),
@@ -132,6 +141,9 @@ impl TrafficArguments {
             ("scale", &[&["scale"]], &self.scale),
             ("operation", &[&["operation"]], &self.operation),
             ("server-address", &[&["server"]], &self.server_address),
+            ("resolver", &[&["resolver"]], &self.resolver),
+            ("query-name", &[&["query_name"]], &self.query_name),
+            ("query-type", &[&["query_type"]], &self.query_type),
         ];
         let switches: [(&'static str, ParameterNames, bool); 2] =
             [("no-delay", &[&["no_delay"]], self.no_delay), ("gso", &[&["gso"]], self.gso)];

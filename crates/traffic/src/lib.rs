@@ -9,6 +9,7 @@
 mod byte_meter;
 pub mod clock;
 mod cpu;
+mod domain_name;
 mod error;
 mod event_loop;
 mod flow_group;

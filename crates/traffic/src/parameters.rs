@@ -1,10 +1,17 @@
 //! Table of a workload's parameters, from which validation, defaults and documentation follow.
 
+use crate::domain_name::DomainName;
 use crate::load::parse_decimal;
 use crate::{Error, OfferedLoad};
 use serde_json::Value;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use tare_record::Parameters;
+
+/// Word for the first resolver of a container's own.
+pub(crate) const SYSTEM_RESOLVER: &str = "system";
+
+/// Port of DNS.
+pub(crate) const DNS_PORT: u16 = 53;
 
 /// Parameter of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +59,10 @@ pub enum ParameterKind {
     Share,
     /// Address and port of an external server.
     Address,
+    /// Resolver of domain names: `system`, or an address, with a port unless it is 53.
+    Resolver,
+    /// Domain name, absolute.
+    DomainName,
 }
 
 impl ParameterKind {
@@ -71,6 +82,10 @@ impl ParameterKind {
             Self::Address => {
                 "an address and a port, for example 192.0.2.7:3306 or [2001:db8::7]:3306".to_owned()
             }
+            Self::Resolver => {
+                "system, or an address with or without a port, for example 10.96.0.10".to_owned()
+            }
+            Self::DomainName => "a domain name, for example server.example.com".to_owned(),
         }
     }
 
@@ -105,6 +120,11 @@ impl ParameterKind {
             Self::Share => parse_share(given).map(Value::from),
             Self::Address => {
                 given.as_str()?.parse::<SocketAddr>().ok().map(|at| Value::from(at.to_string()))
+            }
+            Self::Resolver => parse_resolver(given.as_str()?).map(Value::from),
+            Self::DomainName => {
+                let name = given.as_str()?.parse::<DomainName>().ok()?;
+                Some(Value::from(name.to_string()))
             }
         }
     }
@@ -152,6 +172,15 @@ fn parse_bytes(given: &Value) -> Option<u64> {
         _ => (text.as_str(), 1),
     };
     digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// Parses a resolver into the word for the system's own, or an address with its port.
+fn parse_resolver(text: &str) -> Option<String> {
+    if text == SYSTEM_RESOLVER {
+        return Some(text.to_owned());
+    }
+    let bare = text.parse::<IpAddr>().map(|address| SocketAddr::new(address, DNS_PORT));
+    bare.or_else(|_| text.parse()).ok().map(|address| address.to_string())
 }
 
 fn is_name(text: &str) -> bool {

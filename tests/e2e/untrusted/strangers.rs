@@ -84,7 +84,7 @@ fn dial_from(source: [u8; 4], listening: &TestListener) -> TcpStream {
 fn strangers_who_drip_do_not_stop_a_trial() {
     let (_scratch, tare) = in_scratch();
     let listening = TestListener::start(&tare, &[]);
-    for workload in ["tcp-rr", "udp-rr", "udp-rate", "tcp-crr"] {
+    for workload in ["tcp-rr", "udp-rr", "dns-rr", "udp-rate", "tcp-crr"] {
         let trial = RawTrial::start(&listening, json!({ "workload": workload }));
         let strangers: Vec<TcpStream> = (0..3).map(|_| trial.dial()).collect();
         let is_over = AtomicBool::new(false);
@@ -223,7 +223,7 @@ fn a_client_that_breaks_its_pace_gets_no_more_than_the_rate() {
 fn what_a_trial_takes_is_within_the_memory_that_it_was_admitted_with() {
     const CAP: u64 = 256;
     let (_scratch, tare) = in_scratch();
-    for workload in ["tcp-stream", "tcp-rr", "tcp-crr", "udp-rr", "udp-rate"] {
+    for workload in ["tcp-stream", "tcp-rr", "tcp-crr", "udp-rr", "dns-rr", "udp-rate"] {
         let listening = TestListener::start(&tare, &["--max-memory", &CAP.to_string()]);
         let before = listening.status("VmHWM:");
         let flags =

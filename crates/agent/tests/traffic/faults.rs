@@ -77,7 +77,7 @@ fn kill(pid: u32) {
 
 #[test]
 fn an_agent_that_is_killed_is_named() {
-    for workload in ["tcp-stream", "tcp-rr", "udp-rr", "tcp-crr", "idle"] {
+    for workload in ["tcp-stream", "tcp-rr", "udp-rr", "dns-rr", "tcp-crr", "idle"] {
         for (role, victim) in [("server", 0), ("client", 1)] {
             let mut site = LoopbackSession::new();
             let pid = site.agents[victim];

@@ -5,6 +5,7 @@ mod common;
 mod connections;
 mod cuts;
 mod faults;
+mod lookups;
 mod loopback;
 mod measures;
 mod round_trips;

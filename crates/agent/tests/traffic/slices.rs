@@ -107,7 +107,9 @@ fn nothing_of_a_network_s_slice_moves_in_another_s() {
 fn servers_that_spin_sleep_in_others_slices() {
     let pair = NamespacePair::new();
     let topology = pair_topology(&pair);
-    for (workload, flows) in [("tcp-rr", 1), ("udp-rr", 3), ("udp-rate", 1), ("udp-rate", 2)] {
+    for (workload, flows) in
+        [("tcp-rr", 1), ("udp-rr", 3), ("dns-rr", 3), ("udp-rate", 1), ("udp-rate", 2)]
+    {
         let mut job = sliced(workload, &topology);
         job.shape.flows = flows;
         job.parameters.insert("wait".to_owned(), "spin".into());
@@ -159,6 +161,22 @@ fn round_trips_in_slices_are_completed_and_answered() {
         }
         let one_way = rounds(&outcome).iter().filter_map(|interval| interval.one_way.as_ref());
         assert!(one_way.map(|histogram| histogram.count()).sum::<u64>() > 0, "{workload}");
+    }
+}
+
+#[test]
+fn lookups_in_slices_are_completed_and_answered() {
+    let pair = NamespacePair::new();
+    let topology = pair_topology(&pair);
+    for flows in [1, 3] {
+        let mut session = open_session(&topology).unwrap();
+        let mut job = sliced("dns-rr", &topology);
+        job.shape.flows = flows;
+        let outcome = run_slices(&mut session, &job);
+        let ends = outcome.ends;
+        assert_eq!(ends.completed, ends.answered);
+        let counted: u64 = rounds(&outcome).iter().map(|interval| interval.operations).sum();
+        assert!((1..ends.completed).contains(&counted), "{counted}");
     }
 }
 

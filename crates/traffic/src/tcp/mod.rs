@@ -17,6 +17,7 @@ pub(crate) use greeting_queue::GreetingQueue;
 pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread};
 pub use socket::default_congestion;
 pub(crate) use socket::{
-    CONGESTION, TcpOptions, connect, connect_directed, listen, set_congestion, shut_down,
+    CONGESTION, TcpOptions, connect, connect_directed, is_shut_by_peer, listen, set_congestion,
+    shut_down,
 };
 pub(crate) use state_log::TcpStateLog;

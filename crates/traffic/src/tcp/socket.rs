@@ -3,7 +3,8 @@
 use super::granted_options::GrantedOptions;
 use super::greeting::{FlowDirection, FlowOrigin, send_greeting};
 use crate::{Error, Parameter, ParameterKind, TrialTask, parameters};
-use rustix::net::sockopt;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv, sockopt};
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -186,6 +187,14 @@ pub(crate) fn shut_down(stream: &TcpStream, how: Shutdown) -> std::io::Result<()
     match stream.shutdown(how) {
         Err(error) if error.kind() == std::io::ErrorKind::NotConnected => Ok(()),
         other => other,
+    }
+}
+
+/// Returns true if the other end has closed a connection over which it sends nothing.
+pub(crate) fn is_shut_by_peer(stream: &TcpStream) -> std::io::Result<bool> {
+    match recv(stream, &mut [0u8], RecvFlags::DONTWAIT) {
+        Ok((_, bytes)) => Ok(bytes == 0),
+        Err(error) => Ok(error != Errno::AGAIN && error != Errno::INTR),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Workloads of tare itself, one file or folder each.
 
 mod answer_budget;
+mod dns_rr;
 mod idle;
 mod rr;
 mod serving_state;
@@ -12,6 +13,7 @@ mod udp_rr;
 mod udp_search;
 
 use crate::Workload;
+use dns_rr::DnsRr;
 use idle::Idle;
 use tcp_crr::TcpCrr;
 use tcp_rr::TcpRr;
@@ -30,6 +32,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(TcpRr),
         Box::new(UdpRr),
         Box::new(TcpCrr),
+        Box::new(DnsRr),
         Box::new(Idle),
     ]
 }

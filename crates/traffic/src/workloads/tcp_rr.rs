@@ -1,6 +1,6 @@
 //! `tcp-rr`: request and response over TCP.
 
-use super::rr::{self, MessageTransport, ReceiveProgress, Responder, RrClient};
+use super::rr::{self, MessageSizes, MessageTransport, ReceiveProgress, Responder, RrClient};
 use super::serving_state::ServingState;
 use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
@@ -57,6 +57,7 @@ impl Workload for TcpRr {
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let sizes = MessageSizes::from_parameters(&task.parameters)?;
         let progress = SliceProgress::for_task(task);
         let shared = ServingState::new(task, progress.clone());
         let serving =
@@ -70,7 +71,7 @@ impl Workload for TcpRr {
                     let wires = hand
                         .into_iter()
                         .map(|flow| (TcpTransport::new(flow.stream), flow.origin.client));
-                    lanes.push(Responder::new(wires.collect(), &task, &shared)?);
+                    lanes.push(Responder::new(wires.collect(), sizes, &task, &shared));
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
@@ -82,7 +83,8 @@ impl Workload for TcpRr {
         let wait = WaitMode::from_parameters(&task.parameters);
         streams.iter().try_for_each(|stream| wait.prepare_socket(stream, stream))?;
         let wires = streams.into_iter().map(TcpTransport::new).collect();
-        Ok(Box::new(RrClient::new(wires, granted, task)?))
+        let sizes = MessageSizes::from_parameters(&task.parameters)?;
+        Ok(Box::new(RrClient::new(wires, sizes, granted, task)))
     }
 }
 

@@ -30,10 +30,10 @@ impl<W: MessageTransport> RrClient<W> {
     /// Prepares everything that the event loop will use, for flows that are connected.
     pub(in crate::workloads) fn new(
         wires: Vec<W>,
+        sizes: MessageSizes,
         granted: GrantedOptions,
         task: &TrialTask,
-    ) -> Result<Self, Error> {
-        let sizes = MessageSizes::from_parameters(&task.parameters)?;
+    ) -> Self {
         let cores = SideCores::for_role(&task.cpus, TrafficRole::Client);
         let hands = workers::distribute(wires, &cores, &task.parameters);
         let sharing = (hands.len() * task.peers as usize / cores.list().len().max(1)) as u64;
@@ -46,7 +46,7 @@ impl<W: MessageTransport> RrClient<W> {
                 Requester::new(wires, sizes, RequesterLog::new(task, part, &epoch, &patience))
             })
             .collect();
-        Ok(Self { lanes, granted, cores, patience, epoch, slices: None, task: task.clone() })
+        Self { lanes, granted, cores, patience, epoch, slices: None, task: task.clone() }
     }
 
     /// Returns the report of flow groups that have finished.
@@ -63,7 +63,9 @@ impl<W: MessageTransport> RrClient<W> {
         let mut report = SideReport { findings, cpu, ..SideReport::default() };
         report.epoch = epoch.get().copied().map(Nanos);
         let mut intervals = Vec::new();
-        for Requester { log: ledger, sizes, .. } in lanes {
+        for lane in lanes {
+            let payload = lane.request_payload();
+            let ledger = lane.log;
             add_counts(&mut report.ends, &ledger, W::LOST_AFTER.is_some());
             let gaps = ledger.log.gaps();
             let gaps = counted_end.map_or(gaps, |end| gaps.ended_at(end));
@@ -71,7 +73,7 @@ impl<W: MessageTransport> RrClient<W> {
             cpu::add_rows(&mut report.cpu_by_interval, ledger.cpu.rows());
             let mut more = ledger.log.intervals(set_round_trips)?;
             if W::LOST_AFTER.is_some() {
-                ledger.counts.add_to(&mut more, sizes.request);
+                ledger.counts.add_to(&mut more, payload);
             }
             merge::add_intervals(&mut intervals, more)?;
         }

@@ -16,7 +16,9 @@ mod transport;
 
 pub(super) use client::RrClient;
 pub(super) use responder::{Responder, merge_responders};
-pub(super) use transport::{MessageTransport, ReceiveProgress, message_buffer};
+pub(super) use transport::{
+    DATAGRAM_LOST_AFTER, MessageTransport, ReceiveProgress, is_lost, message_buffer,
+};
 
 use crate::wait_mode::WAIT;
 use crate::{Error, Parameter, ParameterKind, WorkloadRequest, parameters, workers};
@@ -43,7 +45,7 @@ pub(super) const METRICS: [Metric; 17] = [
     Metric::SoftirqCore,
 ];
 
-/// Parameter for the number of transactions of a trial.
+/// Name of the parameter for the number of transactions of a trial.
 pub(super) const COUNT: &str = "count";
 
 /// Refuses a number of transactions that several flows or processes would have to share: each counts its own.
@@ -57,6 +59,22 @@ pub(super) fn validate(asked: &WorkloadRequest<'_>) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// Parameter for the rate of an open loop.
+pub(super) const OPEN_LOOP_RATE: Parameter = Parameter {
+    name: "open_loop",
+    summary: "transactions per second of each client, all its processes and flows together, due by a schedule; as many as possible unless given",
+    kind: ParameterKind::PerSecond,
+    default: None,
+};
+
+/// Parameter for the number of transactions of a trial.
+pub(super) const TRANSACTION_COUNT: Parameter = Parameter {
+    name: COUNT,
+    summary: "transactions after which a trial in one piece ends; its duration is then the longest time",
+    kind: ParameterKind::Count { least: 1, most: 1_000_000_000_000 },
+    default: None,
+};
 
 /// Returns the parameters, for messages of up to `most` bytes.
 pub(super) const fn parameters(most: u64) -> [Parameter; 6] {
@@ -74,18 +92,8 @@ pub(super) const fn parameters(most: u64) -> [Parameter; 6] {
             kind: sizes,
             default: Some("1"),
         },
-        Parameter {
-            name: "open_loop",
-            summary: "transactions per second of each client, all its processes and flows together, due by a schedule; as many as possible unless given",
-            kind: ParameterKind::PerSecond,
-            default: None,
-        },
-        Parameter {
-            name: COUNT,
-            summary: "transactions after which a trial in one piece ends; its duration is then the longest time",
-            kind: ParameterKind::Count { least: 1, most: 1_000_000_000_000 },
-            default: None,
-        },
+        OPEN_LOOP_RATE,
+        TRANSACTION_COUNT,
         WAIT,
         workers::THREADS,
     ]

@@ -59,7 +59,7 @@ pub(super) struct Requester<W> {
     flows: Vec<RequestFlow<W>>,
     /// Flows with nothing outstanding, the one that has waited longest first.
     resting: VecDeque<usize>,
-    pub(super) sizes: MessageSizes,
+    sizes: MessageSizes,
     /// Bytes of a stamp that the response returns.
     echoed: usize,
     request: Box<[u8]>,
@@ -90,6 +90,12 @@ impl<W: MessageTransport> Requester<W> {
             buffer: message_buffer(sizes.response),
             log: ledger,
         }
+    }
+
+    /// Returns the payload bytes of a request.
+    pub(super) fn request_payload(&self) -> usize {
+        let request = self.sizes.request;
+        self.flows.first().map_or(request, |flow| flow.wire.payload_size(request))
     }
 
     /// Lets all flows begin transactions again.

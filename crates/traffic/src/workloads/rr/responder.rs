@@ -63,10 +63,10 @@ impl<W: MessageTransport> Responder<W> {
     /// Creates a group of these flows, each with the number of its client.
     pub(in crate::workloads) fn new(
         flows: Vec<(W, u32)>,
+        sizes: MessageSizes,
         task: &TrialTask,
         shared: &ServingState,
-    ) -> Result<Self, Error> {
-        let sizes = MessageSizes::from_parameters(&task.parameters)?;
+    ) -> Self {
         let mut clients: Vec<u32> = flows.iter().map(|&(_, client)| client).collect();
         clients.sort_unstable();
         clients.dedup();
@@ -90,7 +90,7 @@ impl<W: MessageTransport> Responder<W> {
                 log: LatencyLog::new(task.duration, task.interval, sharing),
             })
             .collect();
-        Ok(Self {
+        Self {
             flows,
             one_way,
             sizes,
@@ -100,7 +100,7 @@ impl<W: MessageTransport> Responder<W> {
             cpu: CpuLog::new(task.duration, task.interval),
             epoch: None,
             shared: shared.clone(),
-        })
+        }
     }
 
     /// Logs the one-way time of a request that arrived at `now`.
@@ -143,7 +143,7 @@ impl<W: MessageTransport> Responder<W> {
                 return one.wire.close_sending();
             }
         }
-        self.shared.spend(self.response.len())?;
+        self.shared.spend(one.wire.payload_size(self.response.len()))?;
         one.stage = ResponseStage::Sending;
         let stamp = RequestStamp::read(one.wire.head());
         let needs_time = !self.one_way.is_empty() || self.shared.slices.is_some();

@@ -1,9 +1,28 @@
 //! Transport of messages between the two ends of a flow: the interface that streams and datagrams share.
 
 use super::stamp;
+use rustix::io::Errno;
 use std::fmt::Debug;
 use std::io;
 use std::os::fd::BorrowedFd;
+
+/// Time after which a request by datagram counts as lost, ns: the minimum time that TCP in Linux waits before it
+/// retransmits (tcp(7), TCP_RTO_MIN).
+pub(in crate::workloads) const DATAGRAM_LOST_AFTER: Option<u64> = Some(200_000_000);
+
+/// Returns true for an error by which the network, or a filter, refuses a datagram now: it counts as lost, as it would
+/// if it were lost farther on.
+pub(in crate::workloads) fn is_lost(error: Errno) -> bool {
+    matches!(
+        error,
+        Errno::NETUNREACH
+            | Errno::HOSTUNREACH
+            | Errno::NETDOWN
+            | Errno::NOBUFS
+            | Errno::PERM
+            | Errno::CONNREFUSED
+    )
+}
 
 /// Result of an attempt to receive a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +44,11 @@ pub(in crate::workloads) trait MessageTransport:
 
     /// Returns the socket of the flow.
     fn socket(&self) -> BorrowedFd<'_>;
+
+    /// Returns the payload bytes by which a message of this size travels.
+    fn payload_size(&self, message: usize) -> usize {
+        message
+    }
 
     /// Sends a part of a message, from where the last call ended. Returns true when all of it has been sent.
     fn send_some(&mut self, message: &[u8]) -> io::Result<bool>;

@@ -8,7 +8,7 @@ mod handshake;
 mod handshake_datagram;
 mod transport;
 
-use super::rr::{self, Responder, RrClient};
+use super::rr::{self, MessageSizes, Responder, RrClient};
 use super::serving_state::ServingState;
 use super::tcp_rr::no_delay_options;
 use crate::placement::TrafficRole;
@@ -72,6 +72,7 @@ impl Workload for UdpRr {
     }
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
+        let sizes = MessageSizes::from_parameters(&task.parameters)?;
         let doors = handshake::listen(&task.addresses)?;
         let progress = SliceProgress::for_task(task);
         let shared = ServingState::new(task, progress.clone());
@@ -82,7 +83,7 @@ impl Workload for UdpRr {
                 drop(doors);
                 let mut lanes = Vec::new();
                 for hand in workers::distribute(flows, &cores, &task.parameters) {
-                    lanes.push(Responder::new(hand, &task, &shared)?);
+                    lanes.push(Responder::new(hand, sizes, &task, &shared));
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
@@ -93,7 +94,8 @@ impl Workload for UdpRr {
         let (controls, _) = connect(task, &no_delay_options())?;
         let wires =
             handshake::announce(controls, task, WaitMode::from_parameters(&task.parameters))?;
-        Ok(Box::new(RrClient::new(wires, GrantedOptions::default(), task)?))
+        let sizes = MessageSizes::from_parameters(&task.parameters)?;
+        Ok(Box::new(RrClient::new(wires, sizes, GrantedOptions::default(), task)))
     }
 }
 

@@ -2,8 +2,7 @@
 //! connection that announced it.
 
 use super::handshake_datagram::RrHandshake;
-use crate::workloads::rr::{MessageTransport, ReceiveProgress};
-use rustix::io::Errno;
+use crate::workloads::rr::{DATAGRAM_LOST_AFTER, MessageTransport, ReceiveProgress, is_lost};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -24,23 +23,8 @@ impl UdpTransport {
     }
 }
 
-/// Returns true for an error by which the network, or a filter, refuses a datagram now: it counts as lost, as it would
-/// if it were lost farther on.
-fn is_lost(error: Errno) -> bool {
-    matches!(
-        error,
-        Errno::NETUNREACH
-            | Errno::HOSTUNREACH
-            | Errno::NETDOWN
-            | Errno::NOBUFS
-            | Errno::PERM
-            | Errno::CONNREFUSED
-    )
-}
-
 impl MessageTransport for UdpTransport {
-    /// Minimum time that TCP in Linux waits before it retransmits (tcp(7), TCP_RTO_MIN).
-    const LOST_AFTER: Option<u64> = Some(200_000_000);
+    const LOST_AFTER: Option<u64> = DATAGRAM_LOST_AFTER;
 
     fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -80,10 +64,7 @@ impl MessageTransport for UdpTransport {
     }
 
     fn is_closed_by_peer(&self) -> io::Result<bool> {
-        match recv(&self.control, &mut [0u8], RecvFlags::DONTWAIT) {
-            Ok((_, bytes)) => Ok(bytes == 0),
-            Err(error) => Ok(error != Errno::AGAIN && error != Errno::INTR),
-        }
+        crate::tcp::is_shut_by_peer(&self.control)
     }
 }
 
