@@ -13,6 +13,7 @@ mod schedule;
 mod send;
 mod sequence_tracker;
 mod serve;
+mod sleeping_sockets;
 mod transmit;
 
 pub(crate) use control::{UdpControlLink, UdpControlMessage, unexpected_message};
@@ -21,4 +22,5 @@ pub(crate) use interval_counters::IntervalCounters;
 pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, WAIT};
 pub(crate) use receive::UdpReceiver;
 pub(crate) use serve::{UdpReceiveResult, UdpServer, UdpServerContext, counts_by_client};
+pub(crate) use sleeping_sockets::SleepingSockets;
 pub(crate) use transmit::{PreparedSenders, UdpSendResult, UdpTransmitter};

@@ -323,7 +323,12 @@ impl UdpReceiver {
         Moderation::for_sockets(self.flows.iter().map(|flow| flow.socket.as_fd()), self.message)
     }
 
+    /// Returns whether nothing more is expected. In slices that is so once the clients have ended, because each slice has
+    /// been settled.
     fn is_over(&self, looked: u64) -> bool {
+        if self.slices.is_some() {
+            return self.flows.iter().all(|flow| flow.ending.has_ended());
+        }
         self.flows.iter().all(|flow| flow.is_over(looked, self.settle))
     }
 

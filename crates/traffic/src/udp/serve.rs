@@ -7,6 +7,7 @@ use super::handshake::{EstablishedFlows, UdpFlow, UdpListeners};
 use super::interval_counters::IntervalCounters;
 use super::options::Options;
 use super::receive::UdpReceiver;
+use super::sleeping_sockets::stop_receiving;
 use crate::event_loop::SharedDeadline;
 use crate::flow_group::server_tick;
 use crate::placement::{SideCores, TrafficRole};
@@ -154,8 +155,14 @@ impl UdpServerContext<'_> {
         let PreparedReceivers { lanes, endings } = prepared;
         let (endings, over) = (&endings, &AtomicBool::new(false));
         let driven = thread::scope(|scope| {
-            let tick = server_tick(self.slices.is_some());
-            scope.spawn(move || await_sent_counts(links, flows, endings, over, tick));
+            let is_sliced = self.slices.is_some();
+            scope.spawn(move || {
+                await_sent_counts(links, flows, endings, over, server_tick(is_sliced));
+                if is_sliced {
+                    // Each slice has been settled: nothing is on its way.
+                    flows.iter().for_each(|flow| stop_receiving(&flow.socket));
+                }
+            });
             let (patience, work) = (self.patience, UdpReceiver::run);
             let driven = workers::run_workers(lanes, self.cores, self.task, patience, work);
             over.store(true, Ordering::Release);

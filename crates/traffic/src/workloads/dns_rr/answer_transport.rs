@@ -3,7 +3,7 @@
 
 use super::message::{LONGEST_MESSAGE, build_answer, desires_recursion};
 use crate::workloads::rr::{DATAGRAM_LOST_AFTER, MessageTransport, ReceiveProgress, is_lost};
-use rustix::net::{SendFlags, sendto};
+use rustix::net::{RecvFlags, SendFlags, recvfrom, sendto};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
@@ -36,11 +36,17 @@ impl AnnouncedClients {
     }
 }
 
+/// Number of first lookups that are answered for each flow: a client that hears nothing asks 20 times. Those of a trial
+/// have a budget; these have none.
+const FIRST_LOOKUPS: usize = 20;
+
 /// Socket of tare's own resolver.
 #[derive(Debug)]
 pub(super) struct AnswerTransport {
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     clients: Arc<AnnouncedClients>,
+    /// Number of first lookups that are still answered.
+    first_lookups: usize,
     query: [u8; LONGEST_MESSAGE],
     /// Answer to the last query, and its destination.
     answer: Vec<u8>,
@@ -49,9 +55,15 @@ pub(super) struct AnswerTransport {
 
 impl AnswerTransport {
     /// Creates the end of a socket that is bound.
-    pub(super) fn new(socket: UdpSocket, clients: Arc<AnnouncedClients>) -> Self {
-        let destination = (Ipv4Addr::UNSPECIFIED, 0).into();
-        Self { socket, clients, query: [0; LONGEST_MESSAGE], answer: Vec::new(), destination }
+    pub(super) fn new(socket: Arc<UdpSocket>, clients: Arc<AnnouncedClients>) -> Self {
+        Self {
+            socket,
+            first_lookups: clients.controls.len() * FIRST_LOOKUPS,
+            clients,
+            query: [0; LONGEST_MESSAGE],
+            answer: Vec::new(),
+            destination: (Ipv4Addr::UNSPECIFIED, 0).into(),
+        }
     }
 }
 
@@ -75,17 +87,23 @@ impl MessageTransport for AnswerTransport {
     }
 
     fn receive_some(&mut self, _: &mut [u8], _: usize) -> io::Result<ReceiveProgress> {
-        let (length, source) = self.socket.recv_from(&mut self.query)?;
+        let (length, _, source) = recvfrom(&self.socket, &mut self.query, RecvFlags::empty())?;
+        // A socket that receives no more has no source.
+        let source = source.and_then(|source| SocketAddr::try_from(source).ok());
+        let source = source.ok_or(io::ErrorKind::WouldBlock)?;
         let is_known = self.clients.addresses.contains(&source.ip());
         let answer = build_answer(&self.query[..length]).filter(|_| is_known);
         self.answer = answer.ok_or(io::ErrorKind::WouldBlock)?;
         self.destination = source;
-        if !desires_recursion(&self.query) {
-            // A client's first lookup is before its trial.
-            self.send_some(&[])?;
-            return Err(io::ErrorKind::WouldBlock.into());
+        if desires_recursion(&self.query) {
+            return Ok(ReceiveProgress::Whole);
         }
-        Ok(ReceiveProgress::Whole)
+        // A client's first lookup is before its trial.
+        if let Some(left) = self.first_lookups.checked_sub(1) {
+            self.first_lookups = left;
+            self.send_some(&[])?;
+        }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     fn head(&self) -> [u8; 8] {
@@ -106,7 +124,9 @@ impl MessageTransport for AnswerTransport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workloads::dns_rr::message::{RecordType, ResolverAnswer, build_query};
+    use crate::workloads::dns_rr::message::{
+        RecordType, ResolverAnswer, build_query, set_recursion,
+    };
     use std::net::TcpListener;
 
     #[test]
@@ -114,7 +134,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let control = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let clients = AnnouncedClients::new(vec![listener.accept().unwrap().0]).unwrap();
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        let socket = Arc::new(UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap());
         let port = socket.local_addr().unwrap().port();
         let mut server = AnswerTransport::new(socket, Arc::new(clients));
         let query = build_query(&"a.test".parse().unwrap(), RecordType::A);
@@ -133,6 +153,17 @@ mod tests {
         let mut answer = [0; LONGEST_MESSAGE];
         let length = known.recv(&mut answer).unwrap();
         assert!(ResolverAnswer::read(&answer[..length]).is_some());
+        // First lookups are answered, and not without an end.
+        let mut first = query.clone();
+        set_recursion(&mut first, false);
+        for _ in 0..=FIRST_LOOKUPS {
+            known.send_to(&first, (Ipv4Addr::LOCALHOST, port)).unwrap();
+            let pending = server.receive_some(&mut [], 2).unwrap_err();
+            assert_eq!(pending.kind(), io::ErrorKind::WouldBlock);
+        }
+        known.set_nonblocking(true).unwrap();
+        let answers = std::iter::from_fn(|| known.recv(&mut answer).ok()).count();
+        assert_eq!(answers, FIRST_LOOKUPS);
         assert!(!server.is_closed_by_peer().unwrap());
         drop(control);
         tare_dev::eventually("the end of the connection arrives", || {

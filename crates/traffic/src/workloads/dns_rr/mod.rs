@@ -17,6 +17,7 @@ use crate::domain_name::{DomainName, DomainNameError};
 use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
+use crate::udp::SleepingSockets;
 use crate::wait_mode::{WAIT, WaitMode};
 use crate::workers;
 use crate::{
@@ -125,6 +126,8 @@ impl Workload for DnsRr {
             return Ok(Box::new(ExistingResolver));
         }
         let doors = listen(task)?;
+        let asleep = SleepingSockets::default();
+        asleep.add(doors.iter().cloned());
         let progress = SliceProgress::for_task(task);
         let shared = ServingState::new(task, progress.clone());
         let serving =
@@ -144,7 +147,7 @@ impl Workload for DnsRr {
                     .collect();
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
-        Ok(Box::new(OwnResolver { serving, progress }))
+        Ok(Box::new(OwnResolver { serving, asleep, progress }))
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -197,12 +200,13 @@ fn record_type(parameters: &Parameters) -> RecordType {
 }
 
 /// Opens the sockets of tare's own resolver.
-fn listen(task: &TrialTask) -> Result<Vec<UdpSocket>, Error> {
+fn listen(task: &TrialTask) -> Result<Vec<Arc<UdpSocket>>, Error> {
     let distinct: BTreeSet<_> = task.addresses.iter().collect();
     distinct
         .into_iter()
         .map(|address| {
             UdpSocket::bind(address)
+                .map(Arc::new)
                 .map_err(|error| Error::io(format!("listen on {address} (UDP)"), error))
         })
         .collect()
@@ -225,6 +229,8 @@ fn announce(task: &TrialTask, query: &[u8]) -> Result<Vec<QueryTransport>, Error
 /// Server with tare's own resolver.
 struct OwnResolver {
     serving: TcpServerThread<Responder<AnswerTransport>>,
+    /// Its sockets.
+    asleep: SleepingSockets,
     /// Slices of the trial. `None` if it runs in one piece.
     progress: Option<Arc<SliceProgress>>,
 }
@@ -235,6 +241,9 @@ impl Server for OwnResolver {
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        if self.progress.is_some() {
+            self.asleep.wake();
+        }
         let report = rr::merge_responders(self.serving.finish()?)?;
         Ok(report.with_granted(
             &GrantedOptions::default(),

@@ -14,6 +14,7 @@ use super::tcp_rr::no_delay_options;
 use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
+use crate::udp::SleepingSockets;
 use crate::wait_mode::WaitMode;
 use crate::workers;
 use crate::{
@@ -76,18 +77,21 @@ impl Workload for UdpRr {
         let doors = handshake::listen(&task.addresses)?;
         let progress = SliceProgress::for_task(task);
         let shared = ServingState::new(task, progress.clone());
+        let asleep = SleepingSockets::default();
+        let sockets = asleep.clone();
         let serving =
             TcpServerThread::start_with(task, &no_delay_options(), task.flows, move |gathered| {
                 let AcceptedFlows { flows, task, cores, patience, .. } = gathered;
                 let flows = handshake::admit(&doors, flows, &task, &patience)?;
                 drop(doors);
+                sockets.add(flows.iter().map(|(flow, _)| flow.shared_socket()));
                 let mut lanes = Vec::new();
                 for hand in workers::distribute(flows, &cores, &task.parameters) {
                     lanes.push(Responder::new(hand, sizes, &task, &shared));
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
-        Ok(Box::new(UdpRrServer { serving, progress }))
+        Ok(Box::new(UdpRrServer { serving, asleep, progress }))
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -102,6 +106,8 @@ impl Workload for UdpRr {
 /// Server of `udp-rr`.
 struct UdpRrServer {
     serving: TcpServerThread<Responder<UdpTransport>>,
+    /// Sockets of its flows.
+    asleep: SleepingSockets,
     /// Slices of the trial. `None` if it runs in one piece.
     progress: Option<Arc<SliceProgress>>,
 }
@@ -112,6 +118,9 @@ impl Server for UdpRrServer {
     }
 
     fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
+        if self.progress.is_some() {
+            self.asleep.wake();
+        }
         let report = rr::merge_responders(self.serving.finish()?)?;
         Ok(report.with_granted(
             &GrantedOptions::default(),

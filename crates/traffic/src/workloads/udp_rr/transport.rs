@@ -7,11 +7,12 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 /// One end of a UDP flow.
 #[derive(Debug)]
 pub(super) struct UdpTransport {
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     control: TcpStream,
     hello: RrHandshake,
     head: [u8; 8],
@@ -19,7 +20,12 @@ pub(super) struct UdpTransport {
 
 impl UdpTransport {
     pub(super) fn new(socket: UdpSocket, control: TcpStream, hello: RrHandshake) -> Self {
-        Self { socket, control, hello, head: [0; 8] }
+        Self { socket: Arc::new(socket), control, hello, head: [0; 8] }
+    }
+
+    /// Returns the flow's socket, for what wakes its thread.
+    pub(super) fn shared_socket(&self) -> Arc<UdpSocket> {
+        Arc::clone(&self.socket)
     }
 }
 
