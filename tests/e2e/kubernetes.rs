@@ -1,15 +1,18 @@
 //! Networks of a Kubernetes cluster, without a cluster: what is printed, and what is said.
 
+use std::net::{Ipv4Addr, TcpListener};
 use support::ScratchDirectory;
 use support::program::Tare;
 use support::schema::repository;
 
-/// Returns a kubeconfig of a cluster at an address at which nothing listens.
-fn kubeconfig(scratch: &ScratchDirectory) -> String {
-    let text = "apiVersion: v1\nkind: Config\nclusters:\n- {name: c, cluster: {server: 'https://127.0.0.1:1'}}\n\
-                users:\n- {name: u, user: {}}\ncontexts:\n- {name: x, context: {cluster: c, user: u}}\n\
-                current-context: x\n";
-    scratch.write_file("kubeconfig", text).to_string_lossy().into_owned()
+/// Returns a kubeconfig of a cluster at a port of this machine.
+fn kubeconfig(scratch: &ScratchDirectory, port: u16) -> String {
+    let text = format!(
+        "apiVersion: v1\nkind: Config\nclusters:\n- {{name: c, cluster: {{server: 'https://127.0.0.1:{port}'}}}}\n\
+         users:\n- {{name: u, user: {{}}}}\ncontexts:\n- {{name: x, context: {{cluster: c, user: u}}}}\n\
+         current-context: x\n"
+    );
+    scratch.write_file("kubeconfig", &text).to_string_lossy().into_owned()
 }
 
 #[test]
@@ -45,11 +48,19 @@ fn a_cluster_that_is_not_there_is_said_in_one_line() {
         tare.run(&[&asked[..], more].concat())
     };
     run(&nowhere, &[]).assert_error(1, &["k8s:pod cannot run", "kubeconfig"]);
+    // Nothing listens at this port.
     let closed =
-        Tare::in_directory(scratch.root()).with_variable("KUBECONFIG", &kubeconfig(&scratch));
+        Tare::in_directory(scratch.root()).with_variable("KUBECONFIG", &kubeconfig(&scratch, 1));
     run(&closed, &[])
         .assert_error(1, &["k8s:pod cannot run", "refused", "kubectl get --raw /readyz"]);
     run(&closed, &["--kube-context", "other"]).assert_error(1, &["k8s:pod cannot run", "other"]);
+    // What listens there accepts connections and never answers.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let silent =
+        Tare::in_directory(scratch.root()).with_variable("KUBECONFIG", &kubeconfig(&scratch, port));
+    run(&silent, &["--request-timeout", "300ms"])
+        .assert_error(1, &["k8s:pod cannot run", "does not answer within", "--request-timeout"]);
     assert!(!scratch.path("never").exists());
 }
 

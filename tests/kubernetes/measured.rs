@@ -8,13 +8,16 @@ use support::{hops, list};
 const ALL: &str = "k8s:host,k8s:pod,k8s:service,k8s:nodeport,k8s:hairpin,k8s:pod-same-node,\
                    k8s:service-same-node,k8s:host-same-node";
 
+/// Workloads over each. A service translates each lookup anew.
+const WORKLOADS: [&str; 3] = ["tcp-rr", "udp-rr", "dns-rr"];
+
 fn measure_all(cluster: &Cluster) {
-    let short =
-        ["--network", ALL, "--workload", "tcp-rr,udp-rr", "--blocks", "1", "--duration", "200ms"];
-    let document = cluster.measure(&[&short[..], &["--out", "all"]].concat());
+    let asked = ["--network", ALL, "--workload", &WORKLOADS.join(",")];
+    let short = ["--blocks", "1", "--duration", "200ms", "--out", "all"];
+    let document = cluster.measure(&[&asked[..], &short].concat());
     assert_eq!(list(&document, "failed"), [] as [Value; 0]);
     for network in ALL.split(',') {
-        for workload in ["tcp-rr", "udp-rr"] {
+        for workload in WORKLOADS {
             let cell = list(&document, "cells").iter().find(|cell| {
                 cell["network"] == network
                     && cell["workload"] == workload

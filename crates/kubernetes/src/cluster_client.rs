@@ -11,13 +11,9 @@ use kube::{Client, Config};
 use std::future::Future;
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use tare_network::{Error, scaled_timeout};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
-
-/// Timeout of the first answer, which shows that a cluster is there.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Client of a cluster's API.
 pub(crate) struct ClusterClient {
@@ -114,10 +110,11 @@ where
         };
         let url = address.url.clone();
         let client = Client::try_from(config).map_err(|error| cluster_error(WHAT, &error))?;
-        let limit = scaled_timeout(CONNECT_TIMEOUT);
+        let limit = scaled_timeout(options.request_timeout);
         tokio::time::timeout(limit, question(client, address)).await.unwrap_or_else(|_| {
-            Err(Error::new(WHAT, format!("{url} does not answer within {} s", limit.as_secs()))
-                .with_remedy("check the cluster with `kubectl get --raw /readyz`"))
+            Err(Error::new(WHAT, format!("{url} does not answer within {limit:?}")).with_remedy(
+                "check the cluster with `kubectl get --raw /readyz`, or use a longer --request-timeout",
+            ))
         })
     })
 }
@@ -157,6 +154,6 @@ async fn read_config(options: &ClusterOptions) -> Result<Config, Error> {
     if let Some(user) = &options.impersonated_user {
         config.auth_info.impersonate = Some(user.clone());
     }
-    config.connect_timeout = Some(scaled_timeout(CONNECT_TIMEOUT));
+    config.connect_timeout = Some(scaled_timeout(options.request_timeout));
     Ok(config)
 }

@@ -1,6 +1,10 @@
 //! Options of the networks of a cluster, as the user gives them.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// Default of [`ClusterOptions::request_timeout`].
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Options of the networks of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +17,9 @@ pub struct ClusterOptions {
     pub namespace: Option<String>,
     /// User as whom requests are made, if the credentials' own user may impersonate.
     pub impersonated_user: Option<String>,
+    /// Longest time until a connection to the API server stands, and until its first answer, which shows that a cluster is
+    /// there.
+    pub request_timeout: Duration,
     /// Image of the pods, which holds this version of tare as `/tare`.
     pub image: String,
     /// Names of secrets with which nodes pull the image.
@@ -36,6 +43,7 @@ impl Default for ClusterOptions {
             context: None,
             namespace: None,
             impersonated_user: None,
+            request_timeout: REQUEST_TIMEOUT,
             image: concat!("tare:", env!("CARGO_PKG_VERSION")).to_owned(),
             pull_secrets: Vec::new(),
             server_node: None,

@@ -14,12 +14,16 @@ pub(crate) struct ClusterSupport {
 
 /// Returns options that reach the cluster of these arguments.
 pub(super) fn access_options(arguments: &ClusterAccessArguments) -> ClusterOptions {
+    let default = ClusterOptions::default();
     ClusterOptions {
+        request_timeout: arguments
+            .request_timeout
+            .map_or(default.request_timeout, |limit| limit.0.into()),
         kubeconfig: arguments.kubeconfig.clone(),
         context: arguments.kube_context.clone(),
         namespace: arguments.namespace.clone(),
         impersonated_user: arguments.impersonated_user.clone(),
-        ..ClusterOptions::default()
+        ..default
     }
 }
 

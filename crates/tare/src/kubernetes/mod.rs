@@ -2,6 +2,7 @@
 
 use clap::Args;
 use std::path::PathBuf;
+use tare_study::TimeSpan;
 
 #[cfg(all(feature = "docker", feature = "kubernetes"))]
 mod clean;
@@ -34,6 +35,9 @@ pub(crate) struct ClusterAccessArguments {
     /// User as whom requests are made, if the credentials may impersonate
     #[arg(long = "as", value_name = "USER", help_heading = "Kubernetes")]
     pub(crate) impersonated_user: Option<String>,
+    /// Longest time until the cluster's first answer [default: 5s]
+    #[arg(long, value_name = "T", help_heading = "Kubernetes")]
+    pub(crate) request_timeout: Option<TimeSpan>,
 }
 
 /// Options of the networks of a Kubernetes cluster.

@@ -15,7 +15,7 @@ impl SleepingSockets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(sockets);
     }
 
-    /// Wakes whoever sleeps in them, after all has been received.
+    /// Wakes the threads that sleep in them, after all has been received.
     pub(crate) fn wake(&self) {
         for socket in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             stop_receiving(&socket);
@@ -23,7 +23,7 @@ impl SleepingSockets {
     }
 }
 
-/// Wakes whoever waits for a socket's datagrams: receiving calls no longer sleep, and return nothing.
+/// Wakes the threads that wait for a socket's datagrams: its receiving calls no longer sleep, and return nothing.
 pub(crate) fn stop_receiving(socket: &UdpSocket) {
     // A socket without a peer is woken, too, in spite of the error ENOTCONN (net/ipv4/af_inet.c, inet_shutdown).
     let _ = shutdown(socket, Shutdown::Read);

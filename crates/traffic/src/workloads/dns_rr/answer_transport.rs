@@ -1,7 +1,8 @@
 //! Server's end: tare's own resolver, a socket that answers the clients that have connected to it over TCP, and nobody
-//! else. The sources of its answers cannot be forged to have it send to others.
+//! else. A query with a forged source cannot make it send to others.
 
 use super::message::{LONGEST_MESSAGE, build_answer, desires_recursion};
+use super::query_transport::FIRST_ATTEMPTS;
 use crate::workloads::rr::{DATAGRAM_LOST_AFTER, MessageTransport, ReceiveProgress, is_lost};
 use rustix::net::{RecvFlags, SendFlags, recvfrom, sendto};
 use std::collections::BTreeSet;
@@ -36,17 +37,14 @@ impl AnnouncedClients {
     }
 }
 
-/// Number of first lookups that are answered for each flow: a client that hears nothing asks 20 times. Those of a trial
-/// have a budget; these have none.
-const FIRST_LOOKUPS: usize = 20;
-
 /// Socket of tare's own resolver.
 #[derive(Debug)]
 pub(super) struct AnswerTransport {
     socket: Arc<UdpSocket>,
     clients: Arc<AnnouncedClients>,
-    /// Number of first lookups that are still answered.
-    first_lookups: usize,
+    /// Number of first lookups that are still answered: as many as honest clients make. They have no budget, as those of
+    /// a trial have.
+    first_lookups: u64,
     query: [u8; LONGEST_MESSAGE],
     /// Answer to the last query, and its destination.
     answer: Vec<u8>,
@@ -58,7 +56,7 @@ impl AnswerTransport {
     pub(super) fn new(socket: Arc<UdpSocket>, clients: Arc<AnnouncedClients>) -> Self {
         Self {
             socket,
-            first_lookups: clients.controls.len() * FIRST_LOOKUPS,
+            first_lookups: clients.controls.len() as u64 * u64::from(FIRST_ATTEMPTS),
             clients,
             query: [0; LONGEST_MESSAGE],
             answer: Vec::new(),
@@ -156,14 +154,14 @@ mod tests {
         // First lookups are answered, and not without an end.
         let mut first = query.clone();
         set_recursion(&mut first, false);
-        for _ in 0..=FIRST_LOOKUPS {
+        for _ in 0..=FIRST_ATTEMPTS {
             known.send_to(&first, (Ipv4Addr::LOCALHOST, port)).unwrap();
             let pending = server.receive_some(&mut [], 2).unwrap_err();
             assert_eq!(pending.kind(), io::ErrorKind::WouldBlock);
         }
         known.set_nonblocking(true).unwrap();
         let answers = std::iter::from_fn(|| known.recv(&mut answer).ok()).count();
-        assert_eq!(answers, FIRST_LOOKUPS);
+        assert_eq!(answers, FIRST_ATTEMPTS as usize);
         assert!(!server.is_closed_by_peer().unwrap());
         drop(control);
         tare_dev::eventually("the end of the connection arrives", || {

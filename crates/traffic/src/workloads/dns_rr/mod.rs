@@ -125,9 +125,9 @@ impl Workload for DnsRr {
         if task.parameters.contains_key(RESOLVER.name) {
             return Ok(Box::new(ExistingResolver));
         }
-        let doors = listen(task)?;
+        let sockets = listen(task)?;
         let asleep = SleepingSockets::default();
-        asleep.add(doors.iter().cloned());
+        asleep.add(sockets.iter().cloned());
         let progress = SliceProgress::for_task(task);
         let shared = ServingState::new(task, progress.clone());
         let serving =
@@ -137,9 +137,9 @@ impl Workload for DnsRr {
                 let clients = AnnouncedClients::new(controls)
                     .map_err(|error| Error::io("read the address of a client", error))?;
                 let clients = Arc::new(clients);
-                let ends: Vec<(AnswerTransport, u32)> = doors
+                let ends: Vec<(AnswerTransport, u32)> = sockets
                     .into_iter()
-                    .map(|door| (AnswerTransport::new(door, Arc::clone(&clients)), 0))
+                    .map(|socket| (AnswerTransport::new(socket, Arc::clone(&clients)), 0))
                     .collect();
                 let lanes = workers::distribute(ends, &cores, &task.parameters)
                     .into_iter()

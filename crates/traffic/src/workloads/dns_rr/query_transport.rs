@@ -10,12 +10,13 @@ use rustix::net::{RecvFlags, SendFlags, connect, connect_unspec, recv, send};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
-/// Time within which a resolver must answer for the first time.
-const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Number of attempts at the first lookup: a client whose server waits for others is answered later.
+pub(super) const FIRST_ATTEMPTS: u32 = 10;
 
-/// Time after which the first lookup is made again.
+/// Time for which the first lookup waits for its answer, and pause before the next attempt.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Client's end of a flow of lookups.
@@ -60,9 +61,12 @@ impl QueryTransport {
         let resolver = self.resolver;
         let failed = |error| Error::io(format!("ask the resolver {resolver}"), error);
         self.socket.set_read_timeout(Some(RETRY_INTERVAL)).map_err(failed)?;
-        let deadline = Instant::now() + FIRST_ANSWER_TIMEOUT;
         let mut answered = None;
-        while Instant::now() < deadline {
+        for attempt in 0..FIRST_ATTEMPTS {
+            if attempt > 0 {
+                // An error comes at once where nothing listens, and must not make the retries a load.
+                thread::sleep(RETRY_INTERVAL);
+            }
             self.query[..2].copy_from_slice(&[0; 2]);
             self.send_query().map_err(|error| failed(error.into()))?;
             match self.receive_answer() {

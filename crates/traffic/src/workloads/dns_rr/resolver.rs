@@ -54,6 +54,21 @@ mod tests {
     }
 
     #[test]
+    fn a_user_names_an_address_and_the_port_is_that_of_dns() {
+        let registry = crate::test_data::registry();
+        let workload = registry.find("dns-rr").unwrap();
+        let resolved = |given: &str| {
+            let asked = Parameters::from([(RESOLVER.name.to_owned(), given.into())]);
+            workload.resolve(&asked).ok().map(|resolved| resolved[RESOLVER.name].clone())
+        };
+        assert_eq!(resolved("192.0.2.7"), Some("192.0.2.7:53".into()));
+        assert_eq!(resolved("2001:db8::7"), Some("[2001:db8::7]:53".into()));
+        assert_eq!(resolved("192.0.2.7:5353"), Some("192.0.2.7:5353".into()));
+        assert_eq!(resolved("system"), Some("system".into()));
+        assert_eq!(resolved("dns.example"), None);
+    }
+
+    #[test]
     fn a_task_names_its_resolver_or_none() {
         let task = |value: &str| Parameters::from([(RESOLVER.name.to_owned(), value.into())]);
         assert_eq!(existing_resolver(&Parameters::new()).unwrap(), None);
