@@ -33,7 +33,7 @@ fn q_and_signals_end_the_run_and_restore_the_terminal() {
         let mut run = start(&scratch, "--blocks 1000", 100);
         let shown = run.wait_for("▶ ");
         assert!(shown.contains("tcp-stream"), "{shown}");
-        run.wait_for("block 3 · ");
+        run.wait_for("block 3 of 1000 · ");
         run.wait_for("q stop and report");
         assert!(run.passes_keys());
         run.press(keys);
@@ -83,12 +83,12 @@ fn p_pauses_after_the_block_and_continues() {
 fn lines_are_narrower_than_the_terminal_before_and_after_a_change_of_its_width() {
     let scratch = ScratchDirectory::new();
     let mut run = start(&scratch, "--blocks 1000", 140);
-    assert_narrower(&run.wait_for("block 2 · "), 140);
+    assert_narrower(&run.wait_for("block 2 of 1000 · "), 140);
     run.resize(50);
     // Drawn for the old width until the change is seen.
     run.wait_for("▲ faster");
     run.wait_for("\u{1b}[J");
-    assert_narrower(&run.wait_for("block 4 · "), 50);
+    assert_narrower(&run.wait_for("block 4 of 1000 · "), 50);
     run.press("q");
     run.wait_for("the code is 130.");
     assert_restored(&scratch);
