@@ -38,7 +38,7 @@ const OTHERS: [(&str, &str); 4] = [
 const STUDY: &str = "networks = [\"veth\"]\n[method]\nblocks = 1\nduration = \"1s\"\n";
 
 /// Returns a program with its own cache, and a study in its directory.
-fn in_scratch(scratch: &ScratchDirectory, user: User) -> Tare {
+pub(crate) fn in_scratch(scratch: &ScratchDirectory, user: User) -> Tare {
     let tare = Tare::copied(scratch, user);
     std::fs::write(tare.directory().join("study.toml"), STUDY).expect("a file in it");
     tare.with_cache_of_its_own()

@@ -1,6 +1,7 @@
 //! Tests of one server of a foreign tool with several clients, each of which reaches it at an address of its own.
 
-use support::program::{Tare, User};
+use crate::foreign::in_scratch;
+use support::program::User;
 use support::{ScratchDirectory, list};
 
 /// Tools whose clients share a server, with a figure that each must report.
@@ -16,9 +17,7 @@ const TOOLS: [(&str, &str); 6] = [
 #[test]
 fn a_server_answers_at_each_of_its_addresses() {
     let scratch = ScratchDirectory::new();
-    let tare = Tare::copied(&scratch, User::Caller).with_cache_of_its_own();
-    let study = "networks = [\"veth\"]\n[method]\nblocks = 1\nduration = \"1s\"\n";
-    std::fs::write(tare.directory().join("study.toml"), study).expect("a file in it");
+    let tare = in_scratch(&scratch, User::Caller);
     for (tool, metric) in TOOLS {
         let asked = ["run", "study.toml", "--workload", tool, "--clients", "2", "--json"];
         let document = tare.run(&[&asked[..], &["--out", tool]].concat()).expect(0).json();

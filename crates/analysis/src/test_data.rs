@@ -6,7 +6,7 @@ use tare_dev::{made_up_plan, made_up_workload};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{
     AgentsCpu, EndCounts, Environment, HostActivity, Interval, LatencyHistogram, Metric, Nanos,
-    Parameters, Phase, Plan, Series, Shape, Trial, WorkloadPlan,
+    NetworkInspection, NetworkTurn, Parameters, Phase, Plan, Series, Shape, Trial, WorkloadPlan,
 };
 
 /// Length of an interval, ns.
@@ -39,6 +39,19 @@ pub(crate) fn workload(name: &str, metrics: &[Metric]) -> WorkloadPlan {
 /// Returns a plan of these networks, the first of which is the baseline.
 pub(crate) fn plan(networks: &[&str], workloads: Vec<WorkloadPlan>) -> Plan {
     made_up_plan(networks, workloads)
+}
+
+/// Returns the turn of a network in a block, which took a millisecond to set up and half of one to remove.
+pub(crate) fn turn(label: &str, block: u32, inspection: NetworkInspection) -> NetworkTurn {
+    NetworkTurn {
+        block,
+        phase: Phase::Main,
+        label: label.to_owned(),
+        shape: Shape::default(),
+        raised: Nanos(1_000_000),
+        removed: Nanos(500_000),
+        inspection,
+    }
 }
 
 /// Returns a trial of `tcp-stream` by one client whose intervals carried these bytes.

@@ -151,16 +151,3 @@ impl Server for ToolServer {
         })
     }
 }
-
-/// Server side for an existing server: tare starts nothing.
-pub(crate) struct ExistingServer;
-
-impl Server for ExistingServer {
-    fn settle(&mut self, _sent: u64) -> Result<SentBytes, Error> {
-        Ok(SentBytes::new())
-    }
-
-    fn finish(self: Box<Self>) -> Result<SideReport, Error> {
-        Ok(SideReport::default())
-    }
-}

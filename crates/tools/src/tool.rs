@@ -199,8 +199,8 @@ fn task_of_one_run(task: &TrialTask) -> TrialTask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::ExistingServer;
     use tare_record::SlicePlan;
+    use tare_traffic::ExistingServer;
 
     const SHELL: ExternalProgram = ExternalProgram::new("sh", "", &["-c", "echo 1"]);
 

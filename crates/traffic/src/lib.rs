@@ -53,6 +53,6 @@ pub use tcp::default_congestion;
 pub use wait_mode::{sleep_until, sleep_until_readable};
 pub use workers::THREADS;
 pub use workload::{
-    Client, SentBytes, Server, SideReport, Workload, WorkloadInfo, WorkloadRequest,
+    Client, ExistingServer, SentBytes, Server, SideReport, Workload, WorkloadInfo, WorkloadRequest,
 };
 pub use workloads::workloads;

@@ -181,6 +181,20 @@ pub trait Server: Send {
     fn finish(self: Box<Self>) -> Result<SideReport, Error>;
 }
 
+/// Serving side of a trial whose server exists: tare starts nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct ExistingServer;
+
+impl Server for ExistingServer {
+    fn settle(&mut self, _sent: u64) -> Result<SentBytes, Error> {
+        Ok(SentBytes::new())
+    }
+
+    fn finish(self: Box<Self>) -> Result<SideReport, Error> {
+        Ok(SideReport::default())
+    }
+}
+
 /// Generating side of one trial. Dropping it closes its flows.
 pub trait Client: Send {
     /// Generates traffic for the task's duration by this side's clock, and returns the counts.

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::estimate::pooled_blocks::comparison_samples;
 use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup, group_trials};
 use tare_record::journal::Journal;
-use tare_record::{NetworkPair, Phase, Trial, WorkloadPlan};
+use tare_record::{NetworkPair, NetworkTurn, Phase, Trial, WorkloadPlan};
 use tare_stats::PairedRatio;
 use tare_stats::describe::trimmed_mean;
 
@@ -51,6 +51,11 @@ pub fn network_pairs(journal: &Journal) -> Result<Vec<NetworkPair>, Error> {
 /// Returns the trials of the main phase, which alone count for the results.
 pub(crate) fn main_trials(journal: &Journal) -> Vec<&Trial> {
     journal.trials().into_iter().filter(|trial| trial.phase == Phase::Main).collect()
+}
+
+/// Returns the networks' turns of the main phase.
+pub(crate) fn main_turns(journal: &Journal) -> Vec<&NetworkTurn> {
+    journal.turns().into_iter().filter(|turn| turn.phase == Phase::Main).collect()
 }
 
 /// Returns `true` if two groups are compared with each other: they have the same workload and shape.

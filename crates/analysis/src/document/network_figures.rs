@@ -4,6 +4,7 @@
 //! of a workload.
 
 use crate::compare::analysis_history::AnalysisHistory;
+use crate::compare::block_pairs::main_turns;
 use crate::compare::cell_draft::{CellDraft, ComparisonContext};
 use crate::compare::ratio_family::family_name;
 use crate::estimate::trial_group::{BlockSample, GroupSamples};
@@ -11,7 +12,7 @@ use crate::explain::cell_findings;
 use crate::explain::drift::drifts;
 use tare_record::journal::Journal;
 use tare_record::{
-    Metric, MetricFormula, NETWORK_WORKLOAD, Nanos, NetworkFigure, NetworkTurn, Phase, Shape,
+    Metric, MetricFormula, NETWORK_WORKLOAD, Nanos, NetworkFigure, NetworkTurn, Shape,
 };
 
 /// Returns the drafts of the plan's metrics of networks. The list is empty if the plan has none.
@@ -24,8 +25,7 @@ pub(crate) fn network_drafts(
     if plan.raising.is_empty() {
         return Vec::new();
     }
-    let mut turns = journal.turns();
-    turns.retain(|turn| turn.phase == Phase::Main);
+    let turns = main_turns(journal);
     let mut all = Vec::new();
     for shape in &plan.shapes {
         for &metric in &plan.raising {
@@ -97,28 +97,21 @@ fn turn_figure(turn: &NetworkTurn, metric: Metric) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::document;
-    use crate::test_data::{journal, plan};
+    use crate::test_data::{journal, plan, turn};
     use tare_record::journal::Record;
     use tare_record::{NetworkInspection, Shape};
 
-    fn turn(label: &str, block: u32, raised: u64) -> Record {
-        Record::Turn(NetworkTurn {
-            block,
-            phase: Phase::Main,
-            label: label.to_owned(),
-            shape: Shape::default(),
-            raised: Nanos(raised * 1_000_000),
-            removed: Nanos(500_000),
-            inspection: NetworkInspection::default(),
-        })
+    fn raised(label: &str, block: u32, milliseconds: u64) -> Record {
+        let turn = turn(label, block, NetworkInspection::default());
+        Record::Turn(NetworkTurn { raised: Nanos(milliseconds * 1_000_000), ..turn })
     }
 
     #[test]
     fn turns_are_cells_with_ratios_where_they_are_asked_for() {
         let mut journal = journal(plan(&["host", "vxlan"], Vec::new()), Vec::new());
         for block in 0..3 {
-            journal.records.push(turn("host", block, 10 + u64::from(block)));
-            journal.records.push(turn("vxlan", block, 20 + 2 * u64::from(block)));
+            journal.records.push(raised("host", block, 10 + u64::from(block)));
+            journal.records.push(raised("vxlan", block, 20 + 2 * u64::from(block)));
         }
         assert!(document(&journal, None).unwrap().cells.is_empty());
         journal.run.plan.raising = vec![Metric::RaiseMs, Metric::RemoveMs];
@@ -139,8 +132,7 @@ mod tests {
             bridge_ports: Some(1023),
             ..NetworkInspection::default()
         };
-        let Record::Turn(turn) = turn("bridge", 0, 1) else { panic!("a turn") };
-        let turn = NetworkTurn { shape, inspection, ..turn };
+        let turn = NetworkTurn { shape, ..turn("bridge", 0, inspection) };
         assert_eq!(turn_figure(&turn, Metric::RoutesOut), Some(75.0));
         assert_eq!(turn_figure(&turn, Metric::BridgePorts), Some(1023.0));
         let nothing = NetworkTurn { inspection: NetworkInspection::default(), ..turn };

@@ -141,7 +141,8 @@ fn trend_change(estimate: &TrialEstimate) -> Option<f64> {
     }
 }
 
-fn count(trials: usize) -> u32 {
+/// Returns a number of trials or turns as findings have it.
+pub(crate) fn count(trials: usize) -> u32 {
     u32::try_from(trials).unwrap_or(u32::MAX)
 }
 

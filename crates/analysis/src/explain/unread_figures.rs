@@ -1,13 +1,14 @@
 //! Figures of networks themselves that the kernel did not answer for: their cells lack them, so that they are told.
 
+use crate::compare::block_pairs::main_turns;
+use crate::explain::cell_findings::count;
 use tare_record::journal::Journal;
-use tare_record::{Finding, Metric, NetworkTurn, Phase};
+use tare_record::{Finding, Metric, NetworkTurn};
 
 /// Returns a finding for each network and metric that lacks figures, in the plan's order.
 pub(crate) fn unread_figures(journal: &Journal) -> Vec<Finding> {
     let plan = &journal.run.plan;
-    let mut turns = journal.turns();
-    turns.retain(|turn| turn.phase == Phase::Main);
+    let turns = main_turns(journal);
     let mut findings = Vec::new();
     for entry in &plan.networks {
         let turns: Vec<&NetworkTurn> =
@@ -21,7 +22,6 @@ pub(crate) fn unread_figures(journal: &Journal) -> Vec<Finding> {
 fn unread_figure(turns: &[&NetworkTurn], metric: Metric) -> Option<Finding> {
     let errors: Vec<&String> =
         turns.iter().filter_map(|turn| turn.inspection.unread.get(&metric)).collect();
-    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     Some(Finding::NetworkNotInspected {
         network: turns.first()?.label.clone(),
         metric,
@@ -34,21 +34,9 @@ fn unread_figure(turns: &[&NetworkTurn], metric: Metric) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use crate::document;
-    use crate::test_data::{journal, plan};
+    use crate::test_data::{journal, plan, turn};
     use tare_record::journal::Record;
-    use tare_record::{Finding, Metric, Nanos, NetworkInspection, NetworkTurn, Phase, Shape};
-
-    fn turn(label: &str, block: u32, inspection: NetworkInspection) -> Record {
-        Record::Turn(NetworkTurn {
-            block,
-            phase: Phase::Main,
-            label: label.to_owned(),
-            shape: Shape::default(),
-            raised: Nanos(1_000_000),
-            removed: Nanos(500_000),
-            inspection,
-        })
-    }
+    use tare_record::{Finding, Metric, NetworkInspection};
 
     #[test]
     fn a_network_that_was_not_inspected_is_told_with_its_first_error() {
@@ -58,10 +46,10 @@ mod tests {
         refused.note_unread(Metric::RoutesOut, "look up the route: out of memory");
         let answered = NetworkInspection { routes_out: Some(1), ..NetworkInspection::default() };
         journal.records.extend([
-            turn("host", 0, answered.clone()),
-            turn("bridge", 0, refused.clone()),
-            turn("bridge", 1, answered),
-            turn("bridge", 2, refused),
+            Record::Turn(turn("host", 0, answered.clone())),
+            Record::Turn(turn("bridge", 0, refused.clone())),
+            Record::Turn(turn("bridge", 1, answered)),
+            Record::Turn(turn("bridge", 2, refused)),
         ]);
         let document = document(&journal, None).unwrap();
         let expected = Finding::NetworkNotInspected {

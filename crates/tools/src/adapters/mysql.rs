@@ -14,7 +14,7 @@ use crate::report::ToolReport;
 use crate::request::{
     EXISTING_SERVER, dialled_address, listen_address, unsupported, whole_seconds,
 };
-use crate::server::{ExistingServer, ToolServerSpec};
+use crate::server::ToolServerSpec;
 use crate::tool::{Tool, ToolDescription};
 use rustix::process::Signal;
 use std::time::Duration;
@@ -22,7 +22,9 @@ use tables::MysqlTables;
 use tare_record::{Metric, Parameters};
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::{address, optional_size};
-use tare_traffic::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
+use tare_traffic::{
+    Error, ExistingServer, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo,
+};
 
 const SERVER: ExternalProgram =
     ExternalProgram::new("mariadbd", "sudo apt-get install mariadb-server", &["--version"]);

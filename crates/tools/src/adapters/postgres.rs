@@ -12,7 +12,7 @@ use crate::datasets::dataset_directory::{self, DatasetCopy, DatasetDirectory};
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, dialled_address, listen_address, whole_seconds};
-use crate::server::{ExistingServer, ToolServerSpec};
+use crate::server::ToolServerSpec;
 use crate::sys::RunAs;
 use crate::tool::{Tool, ToolDescription};
 use rustix::process::Signal;
@@ -21,7 +21,9 @@ use std::time::Duration;
 use tare_record::{Interval, Metric, Parameters};
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::{address, size};
-use tare_traffic::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
+use tare_traffic::{
+    Error, ExistingServer, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo,
+};
 
 const INSTALLED: Option<(&str, &str)> = Some(("/usr/lib/postgresql", "bin"));
 const REMEDY: &str = "sudo apt-get install postgresql";

@@ -6,13 +6,15 @@ use crate::command::ToolCommand;
 use crate::program::ExternalProgram;
 use crate::report::ToolReport;
 use crate::request::{EXISTING_SERVER, dialled_address, listen_address, whole_seconds};
-use crate::server::{ExistingServer, ToolServerSpec};
+use crate::server::ToolServerSpec;
 use crate::tool::{Tool, ToolDescription};
 use std::time::{Duration, Instant};
 use tare_record::{Interval, Metric, Nanos};
 use tare_traffic::WorkloadRequest;
 use tare_traffic::parameters::{address, size, word};
-use tare_traffic::{Error, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo};
+use tare_traffic::{
+    Error, ExistingServer, Parameter, ParameterKind, Server, TrialTask, WorkloadInfo,
+};
 
 const SERVER: ExternalProgram =
     ExternalProgram::new("redis-server", "sudo apt-get install redis", &["--version"]);

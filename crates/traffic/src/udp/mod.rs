@@ -14,6 +14,7 @@ mod send;
 mod sequence_tracker;
 mod serve;
 mod sleeping_sockets;
+mod sockets;
 mod transmit;
 
 pub(crate) use control::{UdpControlLink, UdpControlMessage, unexpected_message};
@@ -23,4 +24,5 @@ pub(crate) use options::{BUFFER, GSO, Options, RECEIVE, SIZE, WAIT};
 pub(crate) use receive::UdpReceiver;
 pub(crate) use serve::{UdpReceiveResult, UdpServer, UdpServerContext, counts_by_client};
 pub(crate) use sleeping_sockets::SleepingSockets;
+pub(crate) use sockets::{bind_each, open_for_peer};
 pub(crate) use transmit::{PreparedSenders, UdpSendResult, UdpTransmitter};

@@ -1,21 +1,19 @@
 //! `tcp-rr`: request and response over TCP.
 
-use super::rr::{self, MessageSizes, MessageTransport, ReceiveProgress, Responder, RrClient};
+use super::rr::{
+    self, MessageSizes, MessageTransport, ReceiveProgress, Responder, RrClient, RrServer,
+};
 use super::serving_state::ServingState;
-use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, CONGESTION, TcpOptions, TcpServerThread, connect, shut_down};
+use crate::udp::SleepingSockets;
 use crate::wait_mode::WaitMode;
 use crate::workers;
-use crate::{
-    Client, Error, Parameter, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo,
-    WorkloadRequest,
-};
+use crate::{Client, Error, Parameter, Server, TrialTask, Workload, WorkloadInfo, WorkloadRequest};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 use tare_record::{Metric, SliceKind};
 
 /// Workload `tcp-rr`.
@@ -75,7 +73,8 @@ impl Workload for TcpRr {
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
-        Ok(Box::new(TcpRrServer { serving, progress }))
+        let (granted, asleep) = (serving.granted.clone(), SleepingSockets::default());
+        Ok(Box::new(RrServer { serving, granted, asleep, progress }))
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -97,24 +96,6 @@ fn options(task: &TrialTask) -> TcpOptions {
 /// (RFC 896).
 pub(super) fn no_delay_options() -> TcpOptions {
     TcpOptions { no_delay: true, ..TcpOptions::default() }
-}
-
-/// Server of `tcp-rr`.
-struct TcpRrServer {
-    serving: TcpServerThread<Responder<TcpTransport>>,
-    /// Slices of the trial. `None` if it runs in one piece.
-    progress: Option<Arc<SliceProgress>>,
-}
-
-impl Server for TcpRrServer {
-    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
-        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
-        let report = rr::merge_responders(self.serving.finish()?)?;
-        Ok(report.with_granted(&self.serving.granted, &self.serving.cores, TrafficRole::Server))
-    }
 }
 
 /// One end of a TCP flow.
@@ -192,6 +173,7 @@ impl MessageTransport for TcpTransport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SideReport;
     use crate::tcp::receive_greeting;
     use std::io::{Read, Write};
     use std::net::{Ipv4Addr, TcpListener};

@@ -10,25 +10,23 @@ mod message;
 mod query_transport;
 mod resolver;
 
-use super::rr::{self, MessageSizes, Responder, RrClient};
+use super::rr::{self, MessageSizes, Responder, RrClient, RrServer};
 use super::serving_state::ServingState;
 use super::tcp_rr::no_delay_options;
 use crate::domain_name::{DomainName, DomainNameError};
-use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
-use crate::udp::SleepingSockets;
+use crate::udp::{SleepingSockets, bind_each};
 use crate::wait_mode::{WAIT, WaitMode};
 use crate::workers;
 use crate::{
-    Client, Error, Parameter, ParameterKind, SentBytes, Server, SideReport, TrialTask, Workload,
-    WorkloadInfo, WorkloadRequest, parameters,
+    Client, Error, ExistingServer, Parameter, ParameterKind, Server, SideReport, TrialTask,
+    Workload, WorkloadInfo, WorkloadRequest, parameters,
 };
 use answer_transport::{AnnouncedClients, AnswerTransport};
 use message::{LONGEST_MESSAGE, RecordType, build_query};
 use query_transport::QueryTransport;
 use resolver::{RESOLVER, existing_resolver};
-use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use tare_record::{EndCounts, Metric, Parameters, SliceKind};
@@ -123,9 +121,10 @@ impl Workload for DnsRr {
 
     fn serve(&self, task: &TrialTask) -> Result<Box<dyn Server>, Error> {
         if task.parameters.contains_key(RESOLVER.name) {
-            return Ok(Box::new(ExistingResolver));
+            return Ok(Box::new(ExistingServer));
         }
-        let sockets = listen(task)?;
+        let sockets: Vec<Arc<UdpSocket>> =
+            bind_each(&task.addresses, UdpSocket::bind)?.into_iter().map(Arc::new).collect();
         let asleep = SleepingSockets::default();
         asleep.add(sockets.iter().cloned());
         let progress = SliceProgress::for_task(task);
@@ -147,7 +146,7 @@ impl Workload for DnsRr {
                     .collect();
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
-        Ok(Box::new(OwnResolver { serving, asleep, progress }))
+        Ok(Box::new(RrServer { serving, granted: GrantedOptions::default(), asleep, progress }))
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -199,19 +198,6 @@ fn record_type(parameters: &Parameters) -> RecordType {
     }
 }
 
-/// Opens the sockets of tare's own resolver.
-fn listen(task: &TrialTask) -> Result<Vec<Arc<UdpSocket>>, Error> {
-    let distinct: BTreeSet<_> = task.addresses.iter().collect();
-    distinct
-        .into_iter()
-        .map(|address| {
-            UdpSocket::bind(address)
-                .map(Arc::new)
-                .map_err(|error| Error::io(format!("listen on {address} (UDP)"), error))
-        })
-        .collect()
-}
-
 /// Connects a client's flows to tare's own resolver, which answers those that have.
 fn announce(task: &TrialTask, query: &[u8]) -> Result<Vec<QueryTransport>, Error> {
     let (controls, _) = connect(task, &no_delay_options())?;
@@ -224,46 +210,6 @@ fn announce(task: &TrialTask, query: &[u8]) -> Result<Vec<QueryTransport>, Error
             QueryTransport::open(peer, Some(control), query.to_vec())
         })
         .collect()
-}
-
-/// Server with tare's own resolver.
-struct OwnResolver {
-    serving: TcpServerThread<Responder<AnswerTransport>>,
-    /// Its sockets.
-    asleep: SleepingSockets,
-    /// Slices of the trial. `None` if it runs in one piece.
-    progress: Option<Arc<SliceProgress>>,
-}
-
-impl Server for OwnResolver {
-    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
-        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
-        if self.progress.is_some() {
-            self.asleep.wake();
-        }
-        let report = rr::merge_responders(self.serving.finish()?)?;
-        Ok(report.with_granted(
-            &GrantedOptions::default(),
-            &self.serving.cores,
-            TrafficRole::Server,
-        ))
-    }
-}
-
-/// Server of a trial whose resolver exists: it does nothing.
-struct ExistingResolver;
-
-impl Server for ExistingResolver {
-    fn settle(&mut self, _sent: u64) -> Result<SentBytes, Error> {
-        Ok(SentBytes::new())
-    }
-
-    fn finish(self: Box<Self>) -> Result<SideReport, Error> {
-        Ok(SideReport::default())
-    }
 }
 
 /// Client of an existing resolver, which counts nothing: there are no counts of two ends to compare.

@@ -3,12 +3,13 @@
 
 use super::message::{LONGEST_MESSAGE, ResolverAnswer, ResponseCode, set_recursion};
 use crate::Error;
+use crate::udp::open_for_peer;
 use crate::wait_mode::WaitMode;
 use crate::workloads::rr::{DATAGRAM_LOST_AFTER, MessageTransport, ReceiveProgress, is_lost};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, connect, connect_unspec, recv, send};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::Duration;
@@ -39,11 +40,8 @@ impl QueryTransport {
         control: Option<TcpStream>,
         query: Vec<u8>,
     ) -> Result<Self, Error> {
-        let any: SocketAddr = match resolver {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = UdpSocket::bind(any).map_err(|error| Error::io("open a UDP socket", error))?;
+        let socket =
+            open_for_peer(resolver).map_err(|error| Error::io("open a UDP socket", error))?;
         Ok(Self { socket, resolver, control, query, answer: [0; LONGEST_MESSAGE], head: [0; 8] })
     }
 

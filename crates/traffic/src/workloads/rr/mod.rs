@@ -11,11 +11,14 @@ mod counts;
 mod requester;
 mod requester_log;
 mod responder;
+mod server;
 mod stamp;
 mod transport;
 
 pub(super) use client::RrClient;
-pub(super) use responder::{Responder, merge_responders};
+pub(super) use responder::Responder;
+use responder::merge_responders;
+pub(super) use server::RrServer;
 pub(super) use transport::{
     DATAGRAM_LOST_AFTER, MessageTransport, ReceiveProgress, is_lost, message_buffer,
 };

@@ -10,12 +10,12 @@ use super::handshake_datagram::RrHandshake;
 use super::transport::UdpTransport;
 use crate::event_loop::SharedDeadline;
 use crate::tcp::AcceptedFlow;
+use crate::udp::{bind_each, open_for_peer};
 use crate::wait_mode::WaitMode;
 use crate::{Error, TrialTask};
 use socket2::{Domain, Protocol, Socket, Type};
-use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,11 +69,7 @@ pub(super) fn announce(
 
 /// Opens a socket connected to a server.
 fn open(peer: SocketAddr) -> io::Result<UdpSocket> {
-    let any: SocketAddr = match peer {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    let socket = UdpSocket::bind(any)?;
+    let socket = open_for_peer(peer)?;
     socket.connect(peer)?;
     Ok(socket)
 }
@@ -108,19 +104,11 @@ fn await_answers(
 
 /// Opens a server's ports for handshakes.
 pub(super) fn listen(addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, Error> {
-    let open = |address: &SocketAddr| {
-        bind(*address).and_then(|socket| {
-            socket.set_read_timeout(Some(POLL_INTERVAL))?;
-            Ok(socket)
-        })
-    };
-    let distinct: BTreeSet<_> = addresses.iter().collect();
-    distinct
-        .into_iter()
-        .map(|address| {
-            open(address).map_err(|error| Error::io(format!("listen on {address} (UDP)"), error))
-        })
-        .collect()
+    bind_each(addresses, |address| {
+        let socket = bind(address)?;
+        socket.set_read_timeout(Some(POLL_INTERVAL))?;
+        Ok(socket)
+    })
 }
 
 /// Opens a socket on an address that other sockets of this process may have too.
@@ -206,7 +194,7 @@ fn connect_to_peer(door: &UdpSocket, peer: SocketAddr) -> io::Result<UdpSocket> 
 mod tests {
     use super::*;
     use crate::tcp::{FlowDirection, FlowOrigin};
-    use std::net::TcpListener;
+    use std::net::{Ipv4Addr, TcpListener};
 
     #[test]
     fn a_flow_comes_from_where_its_connection_comes_from() {

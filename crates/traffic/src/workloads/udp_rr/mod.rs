@@ -8,22 +8,16 @@ mod handshake;
 mod handshake_datagram;
 mod transport;
 
-use super::rr::{self, MessageSizes, Responder, RrClient};
+use super::rr::{self, MessageSizes, Responder, RrClient, RrServer};
 use super::serving_state::ServingState;
 use super::tcp_rr::no_delay_options;
-use crate::placement::TrafficRole;
 use crate::slices::progress::SliceProgress;
 use crate::tcp::{AcceptedFlows, GrantedOptions, TcpServerThread, connect};
 use crate::udp::SleepingSockets;
 use crate::wait_mode::WaitMode;
 use crate::workers;
-use crate::{
-    Client, Error, Parameter, SentBytes, Server, SideReport, TrialTask, Workload, WorkloadInfo,
-    WorkloadRequest,
-};
-use std::sync::Arc;
+use crate::{Client, Error, Parameter, Server, TrialTask, Workload, WorkloadInfo, WorkloadRequest};
 use tare_record::{Metric, SliceKind};
-use transport::UdpTransport;
 
 /// Workload `udp-rr`.
 #[derive(Debug)]
@@ -91,7 +85,7 @@ impl Workload for UdpRr {
                 }
                 workers::run_flow_groups(lanes, &cores, &task, &patience)
             })?;
-        Ok(Box::new(UdpRrServer { serving, asleep, progress }))
+        Ok(Box::new(RrServer { serving, granted: GrantedOptions::default(), asleep, progress }))
     }
 
     fn connect(&self, task: &TrialTask) -> Result<Box<dyn Client>, Error> {
@@ -100,32 +94,5 @@ impl Workload for UdpRr {
             handshake::announce(controls, task, WaitMode::from_parameters(&task.parameters))?;
         let sizes = MessageSizes::from_parameters(&task.parameters)?;
         Ok(Box::new(RrClient::new(wires, sizes, GrantedOptions::default(), task)))
-    }
-}
-
-/// Server of `udp-rr`.
-struct UdpRrServer {
-    serving: TcpServerThread<Responder<UdpTransport>>,
-    /// Sockets of its flows.
-    asleep: SleepingSockets,
-    /// Slices of the trial. `None` if it runs in one piece.
-    progress: Option<Arc<SliceProgress>>,
-}
-
-impl Server for UdpRrServer {
-    fn settle(&mut self, sent: u64) -> Result<SentBytes, Error> {
-        self.progress.as_ref().ok_or_else(Error::not_in_slices)?.settle(sent)
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<SideReport, Error> {
-        if self.progress.is_some() {
-            self.asleep.wake();
-        }
-        let report = rr::merge_responders(self.serving.finish()?)?;
-        Ok(report.with_granted(
-            &GrantedOptions::default(),
-            &self.serving.cores,
-            TrafficRole::Server,
-        ))
     }
 }
