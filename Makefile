@@ -49,6 +49,7 @@ check: check-tools ## format, lints, documentation with its links, dependencies'
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile fast --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --profile fast --locked
+	cargo xtask messages --check
 	cargo xtask links
 	cargo xtask book
 	cargo pack-crates

@@ -86,7 +86,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   book                                the documentation as a book, in target/book, with its links
   generated                           schemas, the tables of the guide, pages of studies, pictures of runs
   study-result DIR                    the result of a run, for its page or picture in docs
-  messages                            tests/messages.txt: errors, remedies and findings of all sources
+  messages [--check]                  tests/messages.txt: errors, remedies and findings of all sources
   install PREFIX                      the binary, manual pages and completions
   dist [host|TARGET..]                packages of this version for all targets, in target/dist
   advisories                          known vulnerabilities of dependencies, where their database can be reached
@@ -125,7 +125,7 @@ fn run(arguments: &[String]) -> Result<TaskResult> {
         "vm" => vm::run_command(&repository, rest),
         "generated" => generated::run(&repository),
         "study-result" => generated::store_result(&repository, rest),
-        "messages" => messages::run(&repository),
+        "messages" => messages::run(&repository, rest),
         "install" => install::run(&repository, rest),
         "dist" => dist::run(&repository, rest),
         "advisories" => advisories::run(&repository),

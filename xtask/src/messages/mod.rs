@@ -2,7 +2,7 @@
 //! `tests/messages.txt`, and every word into the vocabulary of redacted archives.
 //!
 //! Errors, remedies and findings are written where they arise. The file puts them together, so that they can be read as
-//! one text, and so that a change of one is seen in a review. A unit test compares both with the sources.
+//! one text, and so that a change of one is seen in a review. `make check` compares both with the sources (`--check`).
 
 mod collector;
 mod vocabulary;
@@ -11,7 +11,7 @@ use crate::TaskResult;
 use crate::directory;
 use crate::repository::Repository;
 use crate::sources;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
@@ -32,13 +32,43 @@ const VOCABULARY: &str = "crates/report/src/bundle/redact/vocabulary.txt";
 /// Packages and files of which nothing is in the program.
 const OF_TESTS: [&str; 3] = ["dev", "tests.rs", "test_data.rs"];
 
-/// Writes the files.
-pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
-    for (file, text) in [(FILE, text(repository)?), (VOCABULARY, vocabulary(repository)?)] {
-        fs::write(repository.path(file), &text).with_context(|| format!("cannot write {file}"))?;
+/// Writes the files, or compares them with the sources where the argument is `--check`.
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<TaskResult> {
+    let files = [(FILE, text(repository)?), (VOCABULARY, vocabulary(repository)?)];
+    match arguments {
+        [] => write_files(repository, &files),
+        [only] if only == "--check" => compare_files(repository, &files),
+        _ => bail!("usage: cargo xtask messages [--check]"),
+    }
+}
+
+fn write_files(repository: &Repository, files: &[(&str, String)]) -> Result<TaskResult> {
+    for (file, text) in files {
+        fs::write(repository.path(file), text).with_context(|| format!("cannot write {file}"))?;
         println!("{file}: {} lines", text.lines().count());
     }
     Ok(TaskResult::Passed)
+}
+
+fn compare_files(repository: &Repository, files: &[(&str, String)]) -> Result<TaskResult> {
+    let mut result = TaskResult::Passed;
+    for (file, text) in files {
+        let kept = sources::read(&repository.path(file))?;
+        if let Some(line) = first_difference(&kept, text) {
+            eprintln!("{file}:{line}: not as the sources are: run `cargo xtask messages`");
+            result = TaskResult::Failed;
+        }
+    }
+    Ok(result)
+}
+
+/// Returns the number of the first line, from 1, in which two texts differ.
+fn first_difference(kept: &str, now: &str) -> Option<usize> {
+    let (mut kept, mut now) = (kept.lines(), now.lines());
+    (1..).find_map(|number| match (kept.next(), now.next()) {
+        (None, None) => Some(None),
+        (kept, now) => (kept != now).then_some(Some(number)),
+    })?
 }
 
 /// Content of the vocabulary: the words of all sources, built-in studies and schemas, one a line, in order.
@@ -98,18 +128,15 @@ mod tests {
 
     #[test]
     fn the_files_are_as_the_sources_are() {
-        let repository = Repository::find().unwrap();
-        for (file, now) in
-            [(FILE, text(&repository).unwrap()), (VOCABULARY, vocabulary(&repository).unwrap())]
-        {
-            let kept = fs::read_to_string(repository.path(file)).unwrap();
-            for (kept, now) in kept.lines().zip(now.lines()) {
-                assert_eq!(
-                    kept, now,
-                    "{file} is not as the sources are: run `cargo xtask messages`"
-                );
-            }
-            assert_eq!(kept.lines().count(), now.lines().count(), "{file}");
-        }
+        let result = run(&Repository::find().unwrap(), &["--check".to_owned()]);
+        assert_eq!(result.unwrap(), TaskResult::Passed);
+    }
+
+    #[test]
+    fn a_line_that_differs_is_named() {
+        assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
+        assert_eq!(first_difference("a\nb\n", "a\nc\n"), Some(2));
+        assert_eq!(first_difference("a\n", "a\nb\n"), Some(2));
+        assert_eq!(first_difference("a\nb\n", ""), Some(1));
     }
 }
