@@ -153,7 +153,7 @@ engine-tools:
 
 kubernetes-tools:
 	@scripts/packages.sh containerd:containerd runc:runc iptables:iptables nft:nftables conntrack:conntrack \
-		openssl:openssl strip:binutils unshare:util-linux /usr/lib/cni/ptp:containernetworking-plugins
+		ipset:ipset openssl:openssl strip:binutils unshare:util-linux /usr/lib/cni/ptp:containernetworking-plugins
 
 # Clean systems, in which packages are installed.
 package-tools: dist-tools

@@ -31,7 +31,7 @@ fn a_run_that_ends_by_a_signal_leaves_nothing() {
     let cluster = Cluster::start(PodRoutes::Direct, ProxyMode::Iptables);
     for (signal, directory) in [(Signal::INT, "interrupted"), (Signal::KILL, "killed")] {
         let mut run = cluster.start_tare("admin", &[&LONG[..], &[directory]].concat());
-        run.wait_for("block 2 done");
+        run.wait_for("block 2 ");
         assert!(!cluster.leftovers().is_empty(), "pods are there while it runs");
         run.signal(signal);
         run.wait();
@@ -48,7 +48,7 @@ fn what_a_run_left_that_was_killed_with_its_reaper_is_found_and_removed() {
     };
     assert!(clean(&[]).stderr.contains("no objects of ended runs are left"));
     let mut run = cluster.start_tare("admin", &[&LONG[..], &["killed"]].concat());
-    run.wait_for("block 1 done");
+    run.wait_for("block 1 ");
     let reapers = descendants(run.pid(), "kubernetes-reaper");
     assert_eq!(reapers.len(), 1, "one watches the run");
     kill_process(reapers[0], Signal::KILL).expect("it is ours");

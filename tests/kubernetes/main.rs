@@ -10,5 +10,7 @@ mod cluster;
 mod ends;
 mod job;
 mod measured;
+mod names;
+mod policies;
 mod rights;
 mod services;

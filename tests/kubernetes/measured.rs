@@ -4,14 +4,14 @@ use crate::cluster::{Cluster, PodRoutes, ProxyMode};
 use serde_json::Value;
 use support::{hops, list};
 
-/// All networks of a cluster.
-const ALL: &str = "k8s:host,k8s:pod,k8s:service,k8s:nodeport,k8s:hairpin,k8s:pod-same-node,\
-                   k8s:service-same-node,k8s:host-same-node";
+/// All networks of a cluster, but those of policies, which not every cluster enforces.
+const ALL: &str = "k8s:host,k8s:pod,k8s:service,k8s:nodeport,k8s:nodeport+local,k8s:hairpin,k8s:pod-same-node,\
+                   k8s:service-same-node,k8s:service-same-node+local,k8s:host-same-node";
 
 /// Workloads over each. A service translates each lookup anew.
 const WORKLOADS: [&str; 3] = ["tcp-rr", "udp-rr", "dns-rr"];
 
-fn measure_all(cluster: &Cluster) {
+fn measure_all(cluster: &Cluster, service_proxy: &str) {
     let asked = ["--network", ALL, "--workload", &WORKLOADS.join(",")];
     let short = ["--blocks", "1", "--duration", "200ms", "--out", "all"];
     let document = cluster.measure(&[&asked[..], &short].concat());
@@ -33,13 +33,19 @@ fn measure_all(cluster: &Cluster) {
     assert_eq!(hops(&document, "k8s:host-same-node"), ["client-0:lo"]);
     assert_eq!(hops(&document, "k8s:service")[1], "node-0:service");
     for network in ["k8s:host", "k8s:pod", "k8s:service", "k8s:nodeport"] {
-        assert_nodes_are_known(&document, network);
+        let pair = known_nodes(&document, network);
+        for end in ["client", "server"] {
+            let mode = &pair[end]["service_proxy"];
+            // A pod that has a network namespace of its own does not see its node's.
+            let expected = if network == "k8s:host" { service_proxy.into() } else { Value::Null };
+            assert_eq!(*mode, expected, "{network}: {pair}");
+        }
     }
     cluster.expect_nothing_left();
 }
 
-/// Fails unless a network between two nodes tells of both that they have this machine's kernel.
-fn assert_nodes_are_known(document: &Value, network: &str) {
+/// Returns the pair of nodes of a network, of which both have this machine's kernel.
+fn known_nodes<'a>(document: &'a Value, network: &str) -> &'a Value {
     let cells = list(document, "cells").iter().filter(|cell| cell["network"] == network);
     let mut pairs = cells.flat_map(|cell| list(cell, "findings")).filter(is_node_pair);
     let pair = pairs.next().unwrap_or_else(|| panic!("{network} has no pair of nodes: {document}"));
@@ -48,6 +54,7 @@ fn assert_nodes_are_known(document: &Value, network: &str) {
         assert_eq!(pair[end]["kernel"], kernel.trim(), "{network}: {pair}");
         assert!(pair[end]["cores"].as_u64() >= Some(1), "{network}: {pair}");
     }
+    pair
 }
 
 fn is_node_pair(finding: &&Value) -> bool {
@@ -56,10 +63,10 @@ fn is_node_pair(finding: &&Value) -> bool {
 
 #[test]
 fn every_network_is_measured_over_routes_and_iptables() {
-    measure_all(&Cluster::start(PodRoutes::Direct, ProxyMode::Iptables));
+    measure_all(&Cluster::start(PodRoutes::Direct, ProxyMode::Iptables), "iptables");
 }
 
 #[test]
 fn every_network_is_measured_over_tunnels_and_nftables() {
-    measure_all(&Cluster::start(PodRoutes::Vxlan, ProxyMode::Nftables));
+    measure_all(&Cluster::start(PodRoutes::Vxlan, ProxyMode::Nftables), "nftables");
 }

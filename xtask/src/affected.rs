@@ -92,6 +92,7 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("tools/", NONE),
     // Programs of a test cluster, which has its own lane.
     ("xtask/cluster/", NONE),
+    ("xtask/cluster-addons/", NONE),
     ("xtask/src/cluster_programs.rs", NONE),
     // What `make check` runs.
     ("xtask/src/advisories.rs", NONE),

@@ -1,15 +1,16 @@
-//! Pods and service of one network, which stay for all blocks of a run.
+//! Pods, service and network policies of one network, which stay for all blocks of a run.
 
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion};
 use crate::objects::{
-    NodeChoice, PodNetwork, PodRequest, PodRole, PublishedPort, ServiceKind, pod_object,
+    NodeChoice, PodNetwork, PodRequest, PodRole, PublishedPort, ServiceRequest, pod_object,
     service_object, service_ports,
 };
 use crate::options::ClusterOptions;
 use crate::pods;
 use crate::run_id::{NETWORK_LABEL, RunId};
 use crate::running_pod::RunningPod;
+use crate::server_policies::ServerPolicies;
 use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Api;
@@ -48,7 +49,7 @@ pub(crate) struct DeploymentRequest<'a> {
     pub(crate) client_node: Option<NodeChoice>,
 }
 
-/// Pods and service of one network. [`Deployment::remove`] removes them.
+/// Pods, service and network policies of one network. [`Deployment::remove`] removes them.
 pub(crate) struct Deployment {
     scope: RunScope,
     network: String,
@@ -57,6 +58,8 @@ pub(crate) struct Deployment {
     /// Clients, by number.
     pub(crate) clients: Vec<Arc<RunningPod>>,
     service: Mutex<Option<PublishedService>>,
+    /// Network policies of the servers; none unless the network asks for some.
+    pub(crate) policies: ServerPolicies,
 }
 
 /// Service of a network's servers.
@@ -76,6 +79,7 @@ impl Deployment {
             servers: Vec::new(),
             clients: Vec::new(),
             service: Mutex::default(),
+            policies: ServerPolicies::new(scope, wanted.network),
         };
         match made.start_pods(wanted) {
             Ok(()) => Ok(made),
@@ -135,12 +139,12 @@ impl Deployment {
 
     /// Makes the service of the servers with these ports, or gives the one that is there these ports. Returns it as the
     /// cluster has it.
-    pub(crate) fn publish(&self, kind: ServiceKind, ports: &[u16]) -> Result<Service, Error> {
+    pub(crate) fn publish(&self, request: ServiceRequest, ports: &[u16]) -> Result<Service, Error> {
         let mut known = self.service.lock().unwrap_or_else(PoisonError::into_inner);
         let published = match known.as_ref() {
             Some(published) => published.clone(),
             None => {
-                let made = self.create_service(kind, ports)?;
+                let made = self.create_service(request, ports)?;
                 // Whatever happens next, it is there.
                 known.insert(made).clone()
             }
@@ -154,11 +158,15 @@ impl Deployment {
     }
 
     /// Makes the service, for TCP alone: the cluster chooses the nodes' ports, and for UDP they are to be the same.
-    fn create_service(&self, kind: ServiceKind, ports: &[u16]) -> Result<PublishedService, Error> {
+    fn create_service(
+        &self,
+        request: ServiceRequest,
+        ports: &[u16],
+    ) -> Result<PublishedService, Error> {
         let RunScope { client, run, owner, .. } = &self.scope;
         let only = |&port: &u16| PublishedPort { protocol: "TCP", port, node_port: None };
         let wanted: Vec<PublishedPort> = ports.iter().map(only).collect();
-        let wanted = service_object(run, Some(owner), &self.network, kind, &wanted);
+        let wanted = service_object(run, Some(owner), &self.network, request, &wanted);
         let name = wanted.metadata.name.clone().unwrap_or_default();
         let services: Api<Service> = Api::namespaced(client.client(), client.namespace());
         let created = client.wait(services.create(&PostParams::default(), &wanted));
@@ -178,7 +186,7 @@ impl Deployment {
         })
     }
 
-    /// Removes the pods and the service, and waits until they are gone.
+    /// Removes the pods, the service and the policies, and waits until the pods are gone.
     ///
     /// # Errors
     /// Something remains.
@@ -192,7 +200,8 @@ impl Deployment {
                 delete_service(client, &name).await?;
             }
             pods::delete_pods(&Api::namespaced(client.client(), client.namespace()), &names).await
-        })
+        })?;
+        self.policies.remove()
     }
 
     /// Removes the pods of a request of which not all run.

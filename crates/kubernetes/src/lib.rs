@@ -28,6 +28,7 @@ mod pods;
 mod reaper;
 mod run_id;
 mod running_pod;
+mod server_policies;
 mod session;
 
 pub use access::role_manifest;

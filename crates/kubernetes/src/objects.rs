@@ -106,6 +106,43 @@ impl ServiceKind {
     }
 }
 
+/// Endpoints to which a service forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TrafficPolicy {
+    /// All of them; a node port rewrites the client's address if need be.
+    Cluster,
+    /// Those on the node that packets reach, with the client's own address.
+    Local,
+}
+
+impl TrafficPolicy {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cluster => "Cluster",
+            Self::Local => "Local",
+        }
+    }
+}
+
+/// Request for a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServiceRequest {
+    /// Kind of the service.
+    pub(crate) kind: ServiceKind,
+    /// Endpoints to which it forwards.
+    pub(crate) traffic: TrafficPolicy,
+}
+
+impl ServiceRequest {
+    /// Returns the field of the service that has the traffic policy.
+    fn traffic_field(self) -> &'static str {
+        match self.kind {
+            ServiceKind::ClusterIp => "internalTrafficPolicy",
+            ServiceKind::NodePort => "externalTrafficPolicy",
+        }
+    }
+}
+
 /// Returns the object that owns everything else of a run: deleting it deletes all.
 pub(crate) fn owner_object(run: &RunId) -> ConfigMap {
     typed(json!({
@@ -180,7 +217,7 @@ pub(crate) fn service_object(
     run: &RunId,
     owner: Option<&OwnerReference>,
     network: &str,
-    kind: ServiceKind,
+    request: ServiceRequest,
     ports: &[PublishedPort],
 ) -> Service {
     let mut labels = json!(run.labels());
@@ -192,7 +229,8 @@ pub(crate) fn service_object(
             "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
         },
         "spec": {
-            "type": kind.name(),
+            "type": request.kind.name(),
+            request.traffic_field(): request.traffic.name(),
             "selector": {
                 RUN_LABEL: run.to_string(),
                 NETWORK_LABEL: network,
@@ -250,12 +288,12 @@ fn node_selector(labels: &[String]) -> Value {
     Value::Object(pairs.map(|(key, value)| (key.to_owned(), json!(value))).collect())
 }
 
-/// Returns an object of the API from its JSON, which this file writes. A test makes each kind.
+/// Returns an object of the API from its JSON, which this crate writes. A test makes each kind.
 #[expect(
     clippy::expect_used,
-    reason = "the JSON is written in this file, and has the API's fields"
+    reason = "the JSON is written in this crate, and has the API's fields"
 )]
-fn typed<T: serde::de::DeserializeOwned>(object: Value) -> T {
+pub(crate) fn typed<T: serde::de::DeserializeOwned>(object: Value) -> T {
     serde_json::from_value(object).expect("the object has the fields of the API")
 }
 
@@ -319,8 +357,8 @@ mod tests {
     fn the_ports_of_a_service_have_names_of_their_own() {
         let port = |protocol| PublishedPort { protocol, port: 20_000, node_port: Some(30_000) };
         let ports = ["TCP", "UDP"].map(port);
-        let service =
-            service_object(&RunId::fresh(), None, "service", ServiceKind::NodePort, &ports);
+        let request = ServiceRequest { kind: ServiceKind::NodePort, traffic: TrafficPolicy::Local };
+        let service = service_object(&RunId::fresh(), None, "service", request, &ports);
         let service = serde_json::to_value(service).unwrap();
         let names = ["tcp-20000", "udp-20000"].map(|name| json!(name));
         let ports = service["spec"]["ports"].as_array().unwrap();
@@ -329,6 +367,8 @@ mod tests {
             (&service["spec"]["type"], &ports[0]["nodePort"]),
             (&json!("NodePort"), &json!(30_000))
         );
+        assert_eq!(service["spec"]["externalTrafficPolicy"], "Local");
+        assert_eq!(service["spec"]["internalTrafficPolicy"], Value::Null);
     }
 
     #[test]

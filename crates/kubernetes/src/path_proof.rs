@@ -4,10 +4,13 @@
 //! the hops: the devices with the ends' addresses, their MTUs, and the counter of the device by which packets leave.
 
 use crate::running_pod::RunningPod;
-use std::io::{BufRead as _, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use tare_netns_probe::{NetnsSnapshot, parse_snapshot};
 use tare_network::{Error, Process};
+
+/// Time for attempts to connect where it is open whether they succeed, ms.
+const ATTEMPTS_MS: &str = "2000";
 
 /// Reports of both ends of a connection that was made.
 #[derive(Debug)]
@@ -70,6 +73,40 @@ impl ListeningProbe {
         let peer = read.ok().and_then(|_| parse_snapshot(&line).ok()?.peer);
         Ok(ProvenPath { client, server: self.snapshot.clone(), peer })
     }
+
+    /// Returns whether a client's pod reaches the server, in several attempts within two seconds.
+    ///
+    /// # Errors
+    /// The pod does not answer.
+    pub(crate) fn is_reached_from(
+        &mut self,
+        pod: &RunningPod,
+        address: SocketAddr,
+    ) -> Result<bool, Error> {
+        let what = || format!("try to reach {address} from the pod {}", pod.name);
+        let mut probe =
+            pod.start_probe(&["--within", ATTEMPTS_MS, "--dial", &address.to_string()])?;
+        let output = probe.take_output();
+        let output = output.ok_or_else(|| Error::new(what(), "the probe has no pipes"))?;
+        let is_reached = read_connection(&mut BufReader::new(output), &mut probe);
+        let is_reached = is_reached.map_err(|why| Error::new(what(), why))?;
+        if is_reached {
+            // The server reports each connection by a line, which is not the next one's.
+            let _ = self.lines.read_line(&mut String::new());
+        }
+        Ok(is_reached)
+    }
+}
+
+/// Reads the report of a client that was to connect, and returns whether it has.
+fn read_connection(lines: &mut impl BufRead, probe: &mut impl Process) -> Result<bool, String> {
+    let mut line = String::new();
+    match lines.read_line(&mut line) {
+        Ok(1..) => serde_json::from_str(&line)
+            .map(|seen: NetnsSnapshot| seen.error.is_none())
+            .map_err(|error| format!("invalid snapshot `{line}`: {error}")),
+        Ok(0) | Err(_) => Err(why_without_report(probe)),
+    }
 }
 
 /// Reads one report. The error says in words why there is none.
@@ -80,9 +117,13 @@ fn read_report(
     let mut line = String::new();
     match lines.read_line(&mut line) {
         Ok(1..) => parse_snapshot(&line),
-        Ok(0) | Err(_) => Err(match probe.wait() {
-            Ok(exit) => format!("the probe ended without a report ({exit})"),
-            Err(error) => error.why,
-        }),
+        Ok(0) | Err(_) => Err(why_without_report(probe)),
+    }
+}
+
+fn why_without_report(probe: &mut impl Process) -> String {
+    match probe.wait() {
+        Ok(exit) => format!("the probe ended without a report ({exit})"),
+        Err(error) => error.why,
     }
 }

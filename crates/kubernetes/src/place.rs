@@ -1,6 +1,6 @@
 //! A Kubernetes cluster as a place: what is known of it before a run, and the resources that a run has in it.
 
-use crate::access::check_rights;
+use crate::access::{POLICY_RIGHTS, RUN_RIGHTS, check_rights};
 use crate::cluster_client::ask_once;
 use crate::cluster_error::{cluster_error, is_forbidden};
 use crate::objects::{NodeChoice, PodNetwork, PodRequest, PodRole, pod_object};
@@ -22,6 +22,7 @@ pub struct ClusterPlace {
     run: RunId,
     found: OnceLock<Result<ClusterDescription, UnmetRequirement>>,
     admits_host_pods: OnceLock<Result<(), UnmetRequirement>>,
+    permits_policies: OnceLock<Result<(), UnmetRequirement>>,
     reaper: OnceLock<Reaper>,
     session: Mutex<Option<Arc<ClusterSession>>>,
 }
@@ -35,6 +36,7 @@ impl ClusterPlace {
             run: RunId::fresh(),
             found: OnceLock::new(),
             admits_host_pods: OnceLock::new(),
+            permits_policies: OnceLock::new(),
             reaper: OnceLock::new(),
             session: Mutex::default(),
         }
@@ -55,7 +57,7 @@ impl ClusterPlace {
             let version = client.apiserver_version().await;
             let version = version
                 .map_err(|refusal| cluster_error("reach the Kubernetes cluster", &refusal))?;
-            let rights = check_rights(client, &address.namespace).await;
+            let rights = check_rights(client, &address.namespace, &RUN_RIGHTS).await;
             Ok(rights.map(|()| ClusterDescription {
                 version: version.git_version,
                 identity: short_hash(&address.url),
@@ -63,8 +65,21 @@ impl ClusterPlace {
                 image,
             }))
         });
-        answer
-            .map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })?
+        answer.map_err(unmet)?
+    }
+
+    /// Checks that this user may make network policies. The API is asked once.
+    ///
+    /// # Errors
+    /// The verb that is missing, and the remedy.
+    pub(crate) fn check_policy_rights(&self) -> Result<(), UnmetRequirement> {
+        let ask = || {
+            let answer = ask_once(&self.options, |client, address| async move {
+                Ok(check_rights(client, &address.namespace, &POLICY_RIGHTS).await)
+            });
+            answer.map_err(unmet)?
+        };
+        self.permits_policies.get_or_init(ask).clone()
     }
 
     /// Checks that the namespace admits pods in a node's network namespace. The API is asked once, without making one.
@@ -95,7 +110,7 @@ impl ClusterPlace {
                 Ok(_) | Err(_) => Ok(()),
             }
         });
-        tried.map_err(|error| UnmetRequirement { reason: error.to_string(), remedy: error.remedy })
+        tried.map_err(unmet)
     }
 
     /// Starts the process that removes what a run leaves if it is killed. It must be called before the lab is entered.
@@ -146,6 +161,10 @@ impl Drop for ClusterPlace {
         // Callers that need the result call `finish`; this is for those that fail before.
         let _ = self.finish();
     }
+}
+
+fn unmet(error: Error) -> UnmetRequirement {
+    UnmetRequirement { reason: error.to_string(), remedy: error.remedy }
 }
 
 /// Returns a hash that tells a few clusters apart, and does not tell their addresses.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tare_network::{Error, scaled_timeout};
 
 /// Number of requests at once.
-const PARALLEL_REQUESTS: usize = 8;
+pub(crate) const PARALLEL_REQUESTS: usize = 8;
 
 /// Time within which pods must run: an image may have to be pulled.
 const START_TIMEOUT: Duration = Duration::from_secs(180);

@@ -47,6 +47,9 @@ pub struct NetnsSnapshot {
     /// Counters so far, in answer to `--count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<NetnsCounters>,
+    /// Mode of the node's kube-proxy, in answer to `--service-proxy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_proxy: Option<String>,
     /// Address from which this program has connected, in answer to `--dial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<SocketAddr>,

@@ -2,6 +2,7 @@
 
 use super::capture::UnderlayCapture;
 use super::counters;
+use super::service_proxy::read_proxy_mode;
 use super::snapshot::{DeviceSnapshot, NetnsSnapshot, UnderlayCounts, write_snapshot};
 use super::tracking;
 use std::fs;
@@ -29,12 +30,15 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 pub fn run_netns_probe(arguments: impl IntoIterator<Item = String>) -> Result<(), Error> {
     let mut arguments = arguments.into_iter();
     let mut task = Ok(SnapshotRequest::Look);
+    let mut patience = CONNECT_TIMEOUT;
     while let (Some(flag), Some(value)) = (arguments.next(), arguments.next()) {
         let address = || value.parse::<SocketAddr>().map_err(|_| usage());
         match flag.as_str() {
             "--name" => add_host(&value)?,
+            "--within" => patience = parse_milliseconds(&value)?,
             "--listen" => task = address().map(SnapshotRequest::Listen),
             "--dial" => task = address().map(SnapshotRequest::Dial),
+            "--service-proxy" => task = address().map(SnapshotRequest::ServiceProxy),
             "--count" => task = Ok(SnapshotRequest::Count(value)),
             "--wire" => {
                 task = parse_pair(&value).map(|(one, other)| SnapshotRequest::Wire(one, other));
@@ -45,7 +49,11 @@ pub fn run_netns_probe(arguments: impl IntoIterator<Item = String>) -> Result<()
     match task? {
         SnapshotRequest::Look => write_snapshot(&take_snapshot()),
         SnapshotRequest::Listen(address) => listen(address),
-        SnapshotRequest::Dial(address) => write_snapshot(&dial(address)),
+        SnapshotRequest::Dial(address) => write_snapshot(&dial(address, patience)),
+        SnapshotRequest::ServiceProxy(address) => {
+            let service_proxy = read_proxy_mode(address).ok().flatten();
+            write_snapshot(&NetnsSnapshot { service_proxy, ..NetnsSnapshot::default() })
+        }
         SnapshotRequest::Count(place) => counters::report_counters(&place),
         SnapshotRequest::Wire(one, other) => capture(one, other),
     }
@@ -56,8 +64,13 @@ enum SnapshotRequest {
     Look,
     Listen(SocketAddr),
     Dial(SocketAddr),
+    ServiceProxy(SocketAddr),
     Count(String),
     Wire(IpAddr, IpAddr),
+}
+
+fn parse_milliseconds(value: &str) -> Result<Duration, Error> {
+    value.parse().map(Duration::from_millis).map_err(|_| usage())
 }
 
 /// Parses two addresses with a comma between.
@@ -69,7 +82,7 @@ fn parse_pair(value: &str) -> Result<(IpAddr, IpAddr), Error> {
 fn usage() -> Error {
     Error::new(
         "run `tare internal netns-probe`",
-        "invalid arguments: expected --name NAME=ADDRESS, --listen ADDRESS:PORT, --dial ADDRESS:PORT, --count PLACE or --wire ADDRESS,ADDRESS",
+        "invalid arguments: expected --name NAME=ADDRESS, --listen ADDRESS:PORT, --within MILLISECONDS, --dial ADDRESS:PORT, --service-proxy ADDRESS:PORT, --count PLACE or --wire ADDRESS,ADDRESS",
     )
 }
 
@@ -86,7 +99,7 @@ fn add_host(value: &str) -> Result<(), Error> {
 
 /// Listens, and reports every connection, until standard input ends.
 fn listen(address: SocketAddr) -> Result<(), Error> {
-    let listener = match retry(|| TcpListener::bind(address)) {
+    let listener = match retry(CONNECT_TIMEOUT, || TcpListener::bind(address)) {
         Ok(listener) => listener,
         Err(error) => {
             return write_snapshot(&NetnsSnapshot {
@@ -135,10 +148,11 @@ fn capture(one: IpAddr, other: IpAddr) -> Result<(), Error> {
     write_snapshot(&NetnsSnapshot { wire: Some(wire), ..NetnsSnapshot::default() })
 }
 
-/// Connects, and counts the packets that leave each device during that.
-fn dial(address: SocketAddr) -> NetnsSnapshot {
+/// Connects, in as many attempts as the time allows, and counts the packets that leave each device during that.
+fn dial(address: SocketAddr, patience: Duration) -> NetnsSnapshot {
     let before = devices();
-    let dialled = retry(|| TcpStream::connect_timeout(&address, scaled_timeout(ATTEMPT_TIMEOUT)));
+    let attempt = || TcpStream::connect_timeout(&address, scaled_timeout(ATTEMPT_TIMEOUT));
+    let dialled = retry(patience, attempt);
     let mut seen = take_snapshot();
     for device in &mut seen.devices {
         let earlier = before.iter().find(|one| one.name == device.name);
@@ -155,8 +169,8 @@ fn dial(address: SocketAddr) -> NetnsSnapshot {
 }
 
 /// Retries until an attempt succeeds or the timeout has passed.
-fn retry<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let deadline = Instant::now() + scaled_timeout(CONNECT_TIMEOUT);
+fn retry<T>(timeout: Duration, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let deadline = Instant::now() + scaled_timeout(timeout);
     loop {
         match attempt() {
             Err(_) if Instant::now() < deadline => std::thread::sleep(RETRY_PAUSE),
@@ -414,7 +428,7 @@ mod tests {
     fn who_is_not_there_is_told() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = dial(address);
+        let seen = dial(address, CONNECT_TIMEOUT);
         assert_eq!(seen.error, None);
         let (_, peer) = listener.accept().unwrap();
         assert_eq!(seen.local, Some(peer));

@@ -32,11 +32,15 @@ pub enum NetworkOption {
     Ports,
     /// Services of the cluster, those that are measured included.
     Services,
+    /// Network policies that select the servers.
+    Policies,
+    /// Traffic policy `Local` of the service.
+    Local,
 }
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -50,6 +54,8 @@ impl NetworkOption {
         Self::Firewall,
         Self::Ports,
         Self::Services,
+        Self::Policies,
+        Self::Local,
     ];
 
     /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
@@ -109,6 +115,12 @@ impl NetworkOption {
             Self::Firewall => "the firewall backend of Docker whose rules it has",
             Self::Ports => "ports that each server publishes beside those of the workloads",
             Self::Services => "services of the cluster, those that are measured included",
+            Self::Policies => {
+                "network policies that select the servers, of which one admits the clients"
+            }
+            Self::Local => {
+                "the service's traffic policy Local: endpoints on the node that packets reach, and the client's own address"
+            }
         }
     }
 }
@@ -121,6 +133,7 @@ impl fmt::Display for NetworkOption {
             Self::Untracked => write!(f, "+untracked ({})", self.summary()),
             Self::Rps => write!(f, "+rps ({})", self.summary()),
             Self::Splice => write!(f, "+splice ({})", self.summary()),
+            Self::Local => write!(f, "+local ({})", self.summary()),
             Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
             Self::Idle => write!(f, "+idle=COUNT ({}, for example +idle=998)", self.summary()),
             Self::Runtime => {
@@ -129,6 +142,9 @@ impl fmt::Display for NetworkOption {
             Self::Ports => write!(f, "+ports=COUNT ({}, for example +ports=31)", self.summary()),
             Self::Services => {
                 write!(f, "+services=COUNT ({}, for example +services=1000)", self.summary())
+            }
+            Self::Policies => {
+                write!(f, "+policies=COUNT ({}, for example +policies=100)", self.summary())
             }
             Self::Firewall => write!(
                 f,
@@ -181,6 +197,11 @@ pub struct NetworkOptions {
     pub ports: Option<u16>,
     /// Number of services of the cluster, those that are measured included (`+services=`). `None` means only those.
     pub services: Option<u16>,
+    /// Number of network policies that select the servers, of which one admits the clients (`+policies=`). `None` stands
+    /// for that one.
+    pub policies: Option<u16>,
+    /// Gives the service the traffic policy `Local` (`+local`).
+    pub local: bool,
 }
 
 impl NetworkOptions {
@@ -201,6 +222,8 @@ impl NetworkOptions {
             NetworkOption::Firewall => self.firewall.is_some(),
             NetworkOption::Ports => self.ports.is_some(),
             NetworkOption::Services => self.services.is_some(),
+            NetworkOption::Policies => self.policies.is_some(),
+            NetworkOption::Local => self.local,
         }
     }
 
@@ -226,6 +249,8 @@ impl fmt::Display for NetworkOptions {
         self.runtime.map_or(Ok(()), |runtime| write!(f, "+runtime={runtime}"))?;
         self.firewall.map_or(Ok(()), |firewall| write!(f, "+firewall={firewall}"))?;
         self.ports.map_or(Ok(()), |ports| write!(f, "+ports={ports}"))?;
-        self.services.map_or(Ok(()), |services| write!(f, "+services={services}"))
+        self.services.map_or(Ok(()), |services| write!(f, "+services={services}"))?;
+        self.policies.map_or(Ok(()), |policies| write!(f, "+policies={policies}"))?;
+        f.write_str(if self.local { "+local" } else { "" })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Offload;
 use crate::options::NetworkOptions;
-use crate::spec_error::{IDLE, MTUS, NetworkSpecError, PORTS, SERVICES};
+use crate::spec_error::{IDLE, MTUS, NetworkSpecError, POLICIES, PORTS, SERVICES};
 use std::fmt;
 use std::str::FromStr;
 
@@ -79,11 +79,13 @@ fn parse_option(
         ("untracked", None) => set_once("untracked", spelled, &mut options.untracked),
         ("rps", None) => set_once("rps", spelled, &mut options.rps),
         ("splice", None) => set_once("splice", spelled, &mut options.splice),
+        ("local", None) => set_once("local", spelled, &mut options.local),
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
         ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
         ("idle", Some(idle)) => parse_idle(idle, spelled, options),
         ("ports", Some(ports)) => parse_ports(ports, spelled, options),
         ("services", Some(services)) => parse_services(services, spelled, options),
+        ("policies", Some(policies)) => parse_policies(policies, spelled, options),
         ("runtime", Some(runtime)) => parse_runtime(runtime, spelled, options),
         ("firewall", Some(backend)) => parse_firewall(backend, spelled, options),
         ("without", Some(offload)) => parse_offload(offload, spelled, options),
@@ -172,6 +174,19 @@ fn parse_services(
     give_once("services", spelled, &mut options.services, count)
 }
 
+fn parse_policies(
+    policies: &str,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    let wrong = || NetworkSpecError::Policies {
+        spelled: spelled.to_owned(),
+        policies: policies.to_owned(),
+    };
+    let count = policies.parse().ok().filter(|count| POLICIES.contains(count)).ok_or_else(wrong)?;
+    give_once("policies", spelled, &mut options.policies, count)
+}
+
 fn parse_runtime(
     runtime: &str,
     spelled: &str,
@@ -246,6 +261,10 @@ mod tests {
                 "service-iptables+services=20001",
                 "`service-iptables+services=20001`: invalid number of services `20001`: expected a number from 1 to 20000",
             ),
+            (
+                "k8s:policy+policies=0",
+                "`k8s:policy+policies=0`: invalid number of network policies `0`: expected a number from 1 to 1000",
+            ),
             ("bridge+firewall=ufw", "invalid firewall `ufw`: expected iptables or nftables"),
             (
                 "bridge+firewall=nftables+plain",
@@ -305,11 +324,13 @@ mod tests {
             untracked: bool,
             rps: bool,
             splice: bool,
+            local: bool,
             mtu in proptest::option::of(MTUS),
             idle in proptest::option::of(IDLE),
             runtime in proptest::option::of("[a-z][a-z0-9._-]{0,12}"),
             ports in proptest::option::of(PORTS),
             services in proptest::option::of(SERVICES),
+            policies in proptest::option::of(POLICIES),
             firewall in proptest::option::of(0..FirewallBackend::ALL.len()),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
@@ -320,7 +341,7 @@ mod tests {
             let firewall = firewall.filter(|_| !plain).map(|one| FirewallBackend::ALL[one]);
             let options = NetworkOptions {
                 plain, rate, without, unconfined, untracked, mtu, rps, idle, splice, runtime, firewall,
-                ports, services,
+                ports, services, policies, local,
             };
             let one = NetworkSpec { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));

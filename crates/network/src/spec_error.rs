@@ -16,6 +16,9 @@ pub(crate) const PORTS: RangeInclusive<u16> = 1..=1000;
 /// Range of the number of services of a cluster.
 pub(crate) const SERVICES: RangeInclusive<u16> = 1..=20_000;
 
+/// Range of the number of network policies that select the servers.
+pub(crate) const POLICIES: RangeInclusive<u16> = 1..=1000;
+
 /// Error for a name that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkSpecError {
@@ -77,6 +80,14 @@ pub enum NetworkSpecError {
         spelled: String,
         /// Text that the user gave as the number.
         services: String,
+    },
+    /// No pod has this number of network policies.
+    #[error("`{spelled}`: invalid number of network policies `{policies}`: expected a number from {least} to {most}", least = POLICIES.start(), most = POLICIES.end())]
+    Policies {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Text that the user gave as the number.
+        policies: String,
     },
     /// The runtime's name is none.
     #[error("`{spelled}`: {source}")]

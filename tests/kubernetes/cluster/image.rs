@@ -13,27 +13,27 @@ pub(super) fn write_program_image(files: &ScratchDirectory, archive: &Path) {
     run(Command::new(&program).args(["image", "--output"]).arg(archive));
 }
 
-/// Writes the image of the first program of every pod: one file, without anything else.
-pub(super) fn write_pause_image(program: &Path, archive: &Path) {
+/// Writes the image of a static program, without anything else. Its tag is `test.cluster/NAME:1`.
+pub(super) fn write_static_image(name: &str, program: &Path, archive: &Path) {
     let files = ScratchDirectory::new();
     let layer = files.create_directory("layer", None);
-    fs::copy(program, layer.join("pause")).expect("it is built");
+    fs::copy(program, layer.join(name)).expect("it is built");
     run(Command::new("tar")
         .arg("-C")
         .arg(&layer)
         .arg("-cf")
         .arg(files.path("layer.tar"))
-        .arg("pause"));
+        .arg(name));
     let layer_sum = sha256(&files.path("layer.tar"));
     let configuration = serde_json::json!({
         "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
         "os": "linux",
-        "config": {"Entrypoint": ["/pause"]},
+        "config": {"Entrypoint": [format!("/{name}")]},
         "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{layer_sum}")]},
     });
     files.write_file("config.json", &configuration.to_string());
     let manifest = serde_json::json!([
-        {"Config": "config.json", "RepoTags": ["test.cluster/pause:1"], "Layers": ["layer.tar"]},
+        {"Config": "config.json", "RepoTags": [format!("test.cluster/{name}:1")], "Layers": ["layer.tar"]},
     ]);
     files.write_file("manifest.json", &manifest.to_string());
     let parts = ["manifest.json", "config.json", "layer.tar"];

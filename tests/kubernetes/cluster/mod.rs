@@ -2,8 +2,10 @@
 //! real programs run. It ends with the test, even if that is killed.
 
 mod image;
+mod resolver;
 mod scripts;
 
+use resolver::RESOLVER;
 use scripts::{INIT, KEYS, NODE};
 use serde_json::Value;
 use std::fs;
@@ -51,7 +53,7 @@ impl Cluster {
         let files = ScratchDirectory::new();
         let images = files.create_directory("images", None);
         let programs = programs();
-        image::write_pause_image(&programs.join("pause"), &images.join("pause.tar"));
+        image::write_static_image("pause", &programs.join("pause"), &images.join("pause.tar"));
         image::write_program_image(&files, &images.join("tare.tar"));
         let group = cgroup_name(&files);
         let sweeper = start_sweeper(&group);
@@ -105,6 +107,11 @@ impl Cluster {
                 format!("{}: {}\n", file.file_name().to_string_lossy(), last(text))
             })
             .collect()
+    }
+
+    /// Returns a path in the directory in which commands run.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.files.path(name)
     }
 
     /// Returns a command on the machine of the control plane, as this user of the cluster.
@@ -163,6 +170,22 @@ impl Cluster {
         self.order("start-api");
     }
 
+    /// Enforces network policies on every node from now on.
+    pub(crate) fn enforce_policies(&mut self) {
+        self.order("enforce-policies");
+    }
+
+    /// Starts the cluster's resolver, and waits until it answers.
+    pub(crate) fn start_resolver(&mut self) {
+        let archive = self.files.path("images/coredns.tar");
+        image::write_static_image("coredns", &programs().join("cluster-addons"), &archive);
+        self.order("import coredns");
+        self.apply(RESOLVER);
+        let available = ["wait", "--for=condition=Available", "deployment/coredns"];
+        let place = ["--namespace", "kube-system", "--timeout", "120s"];
+        self.kubectl(&[&available[..], &place].concat());
+    }
+
     fn order(&mut self, order: &str) {
         writeln!(self.orders, "{order}").expect("it listens");
         self.expect_answer(&format!("done {order}"));
@@ -170,7 +193,7 @@ impl Cluster {
 
     /// Returns the objects that runs of tare have left.
     pub(crate) fn leftovers(&self) -> String {
-        let kinds = "pods,services,configmaps";
+        let kinds = "pods,services,configmaps,networkpolicies";
         self.kubectl(&[
             "get",
             kinds,

@@ -140,7 +140,21 @@ kubectl wait --for=condition=Ready node --all --timeout=120s >/dev/null
 until kubectl get serviceaccount default >/dev/null 2>&1; do sleep 0.1; done
 echo started
 while read -r order; do
-    case $order in
+    case ${order%% *} in
+        enforce-policies)
+            for node in $(seq "$nodes"); do
+                eval "machine=\$machine$node"
+                nsenter --target "$machine" --net --mount --uts "$programs/cluster-addons" policy-controller \
+                    --kubeconfig "$directory/kubeconfig/admin" >"log/policies$node" 2>&1 </dev/null &
+            done
+            ;;
+        import)
+            for node in $(seq "$nodes"); do
+                eval "machine=\$machine$node"
+                nsenter --target "$machine" --net --mount \
+                    ctr --namespace k8s.io images import "$directory/images/${order#* }.tar" >/dev/null
+            done
+            ;;
         stop-api) kill -9 "$(cat log/kube-apiserver.pid)" && wait "$(cat log/kube-apiserver.pid)" || : ;;
         start-api) start_api ;;
     esac
@@ -231,6 +245,8 @@ failCgroupV1: false
 featureGates: {KubeletSeparateDiskGC: false}
 failSwapOn: false
 resolvConf: ""
+clusterDNS: [10.96.0.10]
+clusterDomain: cluster.local
 evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%}
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99

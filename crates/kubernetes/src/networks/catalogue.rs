@@ -1,8 +1,8 @@
 //! Table of the networks of a cluster.
 
 use super::{DEFAULT_MTU, PREFIX};
-use crate::objects::PodNetwork;
-use tare_network::{Error, NetworkInfo, Shape};
+use crate::objects::{PodNetwork, ServiceKind, ServiceRequest, TrafficPolicy};
+use tare_network::{Error, NetworkInfo, NetworkOption, NetworkOptions, Shape};
 
 /// Place of the clients, seen from their servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,15 @@ pub(super) enum Exposure {
     NodePort,
 }
 
+/// Pods that may connect to servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// All of them: no network policy of tare's selects the servers.
+    Everybody,
+    /// The network's own clients, by network policies.
+    Clients,
+}
+
 /// Network of a cluster.
 #[derive(Debug)]
 pub(super) struct ClusterNetworkDefinition {
@@ -33,10 +42,11 @@ pub(super) struct ClusterNetworkDefinition {
     pub(super) pod_network: PodNetwork,
     pub(super) clients: ClientPlacement,
     pub(super) exposure: Exposure,
+    pub(super) admission: Admission,
 }
 
 /// All networks of a cluster.
-pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
+pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
     ClusterNetworkDefinition {
         info: NetworkInfo {
             name: "k8s:host",
@@ -48,6 +58,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
         pod_network: PodNetwork::Host,
         clients: ClientPlacement::OtherNode,
         exposure: Exposure::Address,
+        admission: Admission::Everybody,
     },
     ClusterNetworkDefinition {
         info: NetworkInfo {
@@ -60,6 +71,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
         exposure: Exposure::Address,
+        admission: Admission::Everybody,
     },
     ClusterNetworkDefinition {
         info: NetworkInfo {
@@ -72,6 +84,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::SameNode,
         exposure: Exposure::Address,
+        admission: Admission::Everybody,
     },
     ClusterNetworkDefinition {
         info: NetworkInfo {
@@ -84,6 +97,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
         pod_network: PodNetwork::Host,
         clients: ClientPlacement::SameNode,
         exposure: Exposure::Address,
+        admission: Admission::Everybody,
     },
     ClusterNetworkDefinition {
         info: NetworkInfo {
@@ -96,6 +110,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
         exposure: Exposure::ClusterIp,
+        admission: Admission::Everybody,
     },
     ClusterNetworkDefinition {
         info: NetworkInfo {
@@ -103,11 +118,12 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
             summary: "pods on one node, by the cluster's address of a service",
             stands_for: "a Service of the type ClusterIP whose endpoint is on the client's node",
             source: "https://kubernetes.io/docs/reference/networking/virtual-ips/",
-            options: &[],
+            options: &[NetworkOption::Local],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::SameNode,
         exposure: Exposure::ClusterIp,
+        admission: Admission::Everybody,
     },
     ClusterNetworkDefinition {
         info: NetworkInfo {
@@ -115,11 +131,12 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
             summary: "pods on two nodes, by a port of the server's node",
             stands_for: "a Service of the type NodePort, dialled from within the cluster",
             source: "https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport",
-            options: &[],
+            options: &[NetworkOption::Local],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
         exposure: Exposure::NodePort,
+        admission: Admission::Everybody,
     },
     ClusterNetworkDefinition {
         info: NetworkInfo {
@@ -132,6 +149,20 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 8] = [
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::InServers,
         exposure: Exposure::ClusterIp,
+        admission: Admission::Everybody,
+    },
+    ClusterNetworkDefinition {
+        info: NetworkInfo {
+            name: "k8s:policy",
+            summary: "pods on two nodes, whose server is selected by network policies that admit its clients",
+            stands_for: "a pod behind NetworkPolicy objects, as the cluster's network plugin enforces them",
+            source: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
+            options: &[NetworkOption::Policies],
+        },
+        pod_network: PodNetwork::Cluster,
+        clients: ClientPlacement::OtherNode,
+        exposure: Exposure::Address,
+        admission: Admission::Clients,
     },
 ];
 
@@ -139,6 +170,32 @@ impl ClusterNetworkDefinition {
     /// Returns the name without its prefix.
     pub(super) fn short_name(&self) -> &'static str {
         self.info.name.strip_prefix(PREFIX).unwrap_or(self.info.name)
+    }
+
+    /// Returns the service by which clients reach the servers, if there is one.
+    pub(super) fn service(&self, options: &NetworkOptions) -> Option<ServiceRequest> {
+        let kind = match self.exposure {
+            Exposure::Address => return None,
+            Exposure::ClusterIp => ServiceKind::ClusterIp,
+            Exposure::NodePort => ServiceKind::NodePort,
+        };
+        let traffic = if options.local { TrafficPolicy::Local } else { TrafficPolicy::Cluster };
+        Some(ServiceRequest { kind, traffic })
+    }
+
+    /// Returns the number of network policies that select the servers.
+    pub(super) fn policies(&self, options: &NetworkOptions) -> u16 {
+        match self.admission {
+            Admission::Everybody => 0,
+            Admission::Clients => options.policies.unwrap_or(1),
+        }
+    }
+
+    /// Returns the name of the network's objects in the cluster: networks that differ in an option are apart.
+    pub(super) fn object_name(&self, options: &NetworkOptions) -> String {
+        let policies = options.policies.map(|count| format!("-{count}")).unwrap_or_default();
+        let local = if options.local { "-local" } else { "" };
+        format!("{}{policies}{local}", self.short_name())
     }
 
     /// Refuses shapes that the network does not support.

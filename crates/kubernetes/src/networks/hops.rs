@@ -7,7 +7,7 @@ use crate::running_pod::RunningPod;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tare_netns_probe::NetnsSnapshot;
-use tare_network::{ClientRoute, Error, Hop, HopKind};
+use tare_network::{ClientRoute, Error, Hop, HopKind, NetworkOptions};
 
 /// Name of the client's node in hops.
 const CLIENT_NODE: &str = "node-0";
@@ -25,6 +25,7 @@ impl ClusterNetworkDefinition {
         routes: &[ClientRoute],
         clients: &[Arc<RunningPod>],
         proven: &Option<ProvenPath>,
+        options: &NetworkOptions,
     ) -> Result<Vec<Hop>, Error> {
         let (Some(proven), Some(route), Some(client)) = (proven, routes.first(), clients.first())
         else {
@@ -41,7 +42,8 @@ impl ClusterNetworkDefinition {
         } else {
             vec![self.client_hop(&proven.client, own, kind)?]
         };
-        hops.extend(self.cluster_hops(route, own, proven.peer));
+        hops.extend(self.cluster_hops(route, own, proven.peer, options)?);
+        hops.extend(policy_hop(self.policies(options)));
         if !is_loopback {
             hops.push(device_hop(&proven.server, route.listen.ip(), kind, "server-0"));
         }
@@ -71,26 +73,41 @@ impl ClusterNetworkDefinition {
         route: &ClientRoute,
         client: Option<IpAddr>,
         peer: Option<SocketAddr>,
-    ) -> Vec<Hop> {
+        options: &NetworkOptions,
+    ) -> Result<Vec<Hop>, Error> {
         let (to, port) = (route.dial.ip(), route.dial.port());
         let seen_as = peer.map(|peer| peer.ip().to_canonical());
         let masqueraded = seen_as.filter(|&seen| Some(seen) != client);
+        if let Some(seen) = masqueraded.filter(|_| options.local) {
+            let what = format!("verify that {} keeps the client's address", self.info.name);
+            let why = format!("the server sees {seen}: its traffic policy is not in force");
+            return Err(Error::new(what, why));
+        }
+        let policy = if options.local { ", traffic policy Local" } else { "" };
         let from = masqueraded.map_or(String::new(), |seen| format!(", seen from {seen}"));
         let translation = match self.exposure {
             Exposure::Address => None,
             Exposure::ClusterIp => Some(
                 Hop::new(HopKind::Nat, "service", CLIENT_NODE)
-                    .with_detail(format!("ClusterIP {to}, port {port}{from}")),
+                    .with_detail(format!("ClusterIP {to}, port {port}{policy}{from}")),
             ),
             Exposure::NodePort => Some(
                 Hop::new(HopKind::Nat, "service", SERVER_NODE)
-                    .with_detail(format!("NodePort {port} of {to}{from}")),
+                    .with_detail(format!("NodePort {port} of {to}{policy}{from}")),
             ),
         };
         let routed = is_on_pod_network(self.pod_network)
             .then(|| Hop::new(HopKind::Route, "pod network", CLIENT_NODE));
-        translation.into_iter().chain(routed).collect()
+        Ok(translation.into_iter().chain(routed).collect())
     }
+}
+
+/// Returns the hop of the policies that the server's node enforces, if there are some.
+fn policy_hop(policies: u16) -> Option<Hop> {
+    (policies > 0).then(|| {
+        Hop::new(HopKind::Filter, "network policy", SERVER_NODE)
+            .with_detail(format!("policies: {policies}"))
+    })
 }
 
 fn loopback_hop(seen: &NetnsSnapshot) -> Hop {

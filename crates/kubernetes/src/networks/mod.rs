@@ -3,24 +3,27 @@
 
 mod catalogue;
 mod hops;
+mod node_pair;
+mod policy_proof;
 mod script;
 
 use crate::counter_watch::PodWatch;
 use crate::deployment::{Deployment, DeploymentRequest, cluster_address, node_port};
-use crate::objects::{PodNetwork, PodRole, ServiceKind};
+use crate::objects::{PodNetwork, PodRole};
 use crate::path_proof::{ListeningProbe, ProvenPath};
 use crate::place::ClusterPlace;
 use crate::pod_container::PodContainer;
 use crate::running_pod::RunningPod;
-use catalogue::{ClientPlacement, ClusterNetworkDefinition, DEFINITIONS, Exposure};
+use catalogue::{Admission, ClientPlacement, ClusterNetworkDefinition, DEFINITIONS, Exposure};
+use node_pair::PathEnds;
+use policy_proof::enforce_policies;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use tare_netns_probe::NetnsSnapshot;
 use tare_network::{
     AgentNamespaces, ClientRoute, Container, Error, Network, NetworkInfo, NetworkParameters,
-    NodeKind, Requirement, Shape, Topology,
+    NodeKind, Requirement, Shape, Topology, UnmetRequirement,
 };
-use tare_record::{Finding, NodeFacts};
+use tare_record::Finding;
 
 /// Prefix of the names of these networks.
 pub const PREFIX: &str = "k8s:";
@@ -45,6 +48,7 @@ struct ClusterNetwork {
 
 /// Servers and clients that run, and the routes between them.
 struct RaisedNetwork {
+    deployment: Arc<Deployment>,
     servers: Vec<Arc<RunningPod>>,
     clients: Vec<Arc<RunningPod>>,
     routes: Vec<ClientRoute>,
@@ -57,11 +61,8 @@ impl Network for ClusterNetwork {
 
     fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
         let described = self.place.describe().map(drop);
-        let admitted = || match self.definition.pod_network {
-            PodNetwork::Host => self.place.check_host_pods(),
-            PodNetwork::Cluster => Ok(()),
-        };
-        described.and_then(|()| admitted()).err().map(Requirement::Unmet).into_iter().collect()
+        let unmet = described.and_then(|()| self.check_permissions()).err();
+        unmet.map(Requirement::Unmet).into_iter().collect()
     }
 
     fn check_capacity(&self, shape: &Shape, _: &NetworkParameters) -> Result<(), Error> {
@@ -71,10 +72,12 @@ impl Network for ClusterNetwork {
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         self.definition.check_shape(shape)?;
         let raised = self.raise(shape, site)?;
+        if self.definition.admission == Admission::Clients {
+            enforce_policies(&raised, self.definition.policies(&site.options), shape.family)?;
+        }
         let proven = prove_paths(&raised)?;
-        let hops = self.definition.hops(&raised.routes, &raised.clients, &proven)?;
-        let nodes = proven.filter(|_| self.definition.clients == ClientPlacement::OtherNode);
-        let findings = nodes.as_ref().map(node_pair).into_iter().collect();
+        let hops = self.definition.hops(&raised.routes, &raised.clients, &proven, &site.options)?;
+        let findings = self.node_pair(&raised, proven.as_ref()).into_iter().collect();
         let watched: Vec<_> = raised
             .clients
             .iter()
@@ -101,6 +104,17 @@ impl Network for ClusterNetwork {
 }
 
 impl ClusterNetwork {
+    /// Checks that the namespace admits the network's pods, and this user may make its policies.
+    fn check_permissions(&self) -> Result<(), UnmetRequirement> {
+        if self.definition.pod_network == PodNetwork::Host {
+            self.place.check_host_pods()?;
+        }
+        if self.definition.admission == Admission::Clients {
+            self.place.check_policy_rights()?;
+        }
+        Ok(())
+    }
+
     /// Makes the pods and the service, or takes those of an earlier block.
     fn raise(&self, shape: &Shape, site: &NetworkParameters) -> Result<RaisedNetwork, Error> {
         let session = self.place.session()?;
@@ -111,7 +125,7 @@ impl ClusterNetwork {
             ClientPlacement::InServers => (0, None),
         };
         let deployment = session.deployment(&DeploymentRequest {
-            network: definition.short_name(),
+            network: &definition.object_name(&site.options),
             servers: shape.servers,
             clients,
             pod_network: definition.pod_network,
@@ -124,7 +138,19 @@ impl ClusterNetwork {
             ClientPlacement::InServers => servers.clone(),
             ClientPlacement::OtherNode | ClientPlacement::SameNode => deployment.clients.clone(),
         };
-        Ok(RaisedNetwork { servers, clients, routes })
+        Ok(RaisedNetwork { deployment, servers, clients, routes })
+    }
+
+    /// Returns the finding of the nodes at both ends of client 0's path, if they are two.
+    fn node_pair(&self, raised: &RaisedNetwork, proven: Option<&ProvenPath>) -> Option<Finding> {
+        let route = raised.routes.first()?;
+        let ends = PathEnds {
+            client: raised.clients.get(route.client)?,
+            server: raised.servers.get(route.server)?,
+            pod_network: self.definition.pod_network,
+        };
+        let is_pair = self.definition.clients == ClientPlacement::OtherNode;
+        proven.filter(|_| is_pair).map(|proven| ends.node_pair(proven))
     }
 
     /// Returns the route of each client to its server on each port.
@@ -135,11 +161,8 @@ impl ClusterNetwork {
         site: &NetworkParameters,
     ) -> Result<Vec<ClientRoute>, Error> {
         let family = shape.family;
-        let service = match self.definition.exposure {
-            Exposure::Address => None,
-            Exposure::ClusterIp => Some(deployment.publish(ServiceKind::ClusterIp, &site.ports)?),
-            Exposure::NodePort => Some(deployment.publish(ServiceKind::NodePort, &site.ports)?),
-        };
+        let request = self.definition.service(&site.options);
+        let service = request.map(|one| deployment.publish(one, &site.ports)).transpose()?;
         let dial = |server: &RunningPod, port: u16| -> Result<SocketAddr, Error> {
             Ok(match (self.definition.exposure, &service) {
                 (Exposure::ClusterIp, Some(service)) => {
@@ -185,16 +208,6 @@ fn prove_paths(raised: &RaisedNetwork) -> Result<Option<ProvenPath>, Error> {
         first.get_or_insert(proven);
     }
     Ok(first)
-}
-
-/// Returns the finding of the nodes at both ends of a path.
-fn node_pair(proven: &ProvenPath) -> Finding {
-    let facts = |seen: &NetnsSnapshot| NodeFacts {
-        kernel: seen.kernel.clone(),
-        processor: seen.processor.clone(),
-        cores: seen.cores,
-    };
-    Finding::NodePair { client: facts(&proven.client), server: facts(&proven.server) }
 }
 
 /// Builds the topology of a network that was proven, without its hops and findings.

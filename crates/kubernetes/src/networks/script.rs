@@ -1,12 +1,12 @@
 //! Commands by which a reader can build the same network.
 
-use super::catalogue::{ClientPlacement, ClusterNetworkDefinition, Exposure};
+use super::catalogue::{ClientPlacement, ClusterNetworkDefinition};
 use crate::objects::{
-    NodeChoice, PodRequest, PodRole, PublishedPort, ServiceKind, owner_object, pod_object,
-    service_object,
+    NodeChoice, PodRequest, PodRole, PublishedPort, owner_object, pod_object, service_object,
 };
 use crate::options::ClusterOptions;
 use crate::run_id::RunId;
+use crate::server_policies::policy_objects;
 use serde::Serialize;
 use tare_network::{NetworkParameters, Shape};
 
@@ -23,18 +23,19 @@ pub(super) fn commands(
     let run = RunId::example();
     let mut lines = vec![
         format!("# the image {} must be known to the nodes: tare image --help", options.image),
-        apply_line("ConfigMap", &owner_object(&run)),
+        apply_line("v1", "ConfigMap", &owner_object(&run)),
     ];
+    let network = definition.object_name(&site.options);
     let server_node = options.server_node.clone().map_or(NodeChoice::Any, NodeChoice::Named);
     let pod = |role, index, node: NodeChoice| {
         let request = PodRequest {
-            network: definition.short_name(),
+            network: &network,
             role,
             index,
             pod_network: definition.pod_network,
             node,
         };
-        apply_line("Pod", &pod_object(&run, None, options, &request))
+        apply_line("v1", "Pod", &pod_object(&run, None, options, &request))
     };
     lines.extend((0..shape.servers).map(|index| pod(PodRole::Server, index, server_node.clone())));
     let client_node = match definition.clients {
@@ -47,26 +48,25 @@ pub(super) fn commands(
     if let Some(node) = client_node {
         lines.extend((0..shape.clients).map(|index| pod(PodRole::Client, index, node.clone())));
     }
-    let kind = match definition.exposure {
-        Exposure::Address => return lines,
-        Exposure::ClusterIp => ServiceKind::ClusterIp,
-        Exposure::NodePort => ServiceKind::NodePort,
-    };
+    let policies = definition.policies(&site.options);
+    let policies = policy_objects(&run, &network, policies, shape.family);
+    lines.extend(
+        policies.iter().map(|one| apply_line("networking.k8s.io/v1", "NetworkPolicy", one)),
+    );
+    let Some(request) = definition.service(&site.options) else { return lines };
     let both = |&port: &u16| {
         ["TCP", "UDP"].map(|protocol| PublishedPort { protocol, port, node_port: None })
     };
     let ports: Vec<PublishedPort> = site.ports.iter().flat_map(both).collect();
-    lines.push(apply_line(
-        "Service",
-        &service_object(&run, None, definition.short_name(), kind, &ports),
-    ));
+    let service = service_object(&run, None, &network, request, &ports);
+    lines.push(apply_line("v1", "Service", &service));
     lines
 }
 
 /// Returns the command that makes an object. JSON is YAML, too.
-fn apply_line(kind: &str, object: &impl Serialize) -> String {
+fn apply_line(version: &str, kind: &str, object: &impl Serialize) -> String {
     let mut object = serde_json::to_value(object).unwrap_or_default();
     object["kind"] = kind.into();
-    object["apiVersion"] = "v1".into();
+    object["apiVersion"] = version.into();
     format!("kubectl apply -f - <<'EOF'\n{object}\nEOF")
 }

@@ -29,6 +29,12 @@ pub struct NodeFacts {
     /// Number of cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
+    /// Mode of kube-proxy, as it reports it: `iptables`, `ipvs` or `nftables`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_proxy: Option<String>,
+    /// Network plugins whose devices the node has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_plugin: Option<String>,
 }
 
 impl fmt::Display for NodeFacts {
@@ -37,6 +43,8 @@ impl fmt::Display for NodeFacts {
             self.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
             self.processor.clone(),
             self.cores.map(|cores| format!("{cores} core{}", if cores == 1 { "" } else { "s" })),
+            self.service_proxy.as_ref().map(|mode| format!("kube-proxy by {mode}")),
+            self.network_plugin.clone(),
         ];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
         if facts.is_empty() {
@@ -57,12 +65,20 @@ mod tests {
             kernel: Some(kernel.to_owned()),
             processor: Some("AMD EPYC".to_owned()),
             cores: Some(cores),
+            ..NodeFacts::default()
         };
         let told = |client, server| Finding::NodePair { client, server }.to_string();
         let alike = "the nodes of both ends are alike: Linux 6.8, AMD EPYC, 2 cores";
         assert_eq!(told(node("6.8", 2), node("6.8", 2)), alike);
         let differ = "the nodes differ: the client's has Linux 6.8, AMD EPYC, 2 cores; the server's Linux 6.1, AMD EPYC, 1 core";
         assert_eq!(told(node("6.8", 2), node("6.1", 1)), differ);
+        let of_cluster = NodeFacts {
+            service_proxy: Some("nftables".to_owned()),
+            network_plugin: Some("Calico".to_owned()),
+            ..node("6.8", 2)
+        };
+        let facts = "Linux 6.8, AMD EPYC, 2 cores, kube-proxy by nftables, Calico";
+        assert_eq!(of_cluster.to_string(), facts);
         let unknown = NodeFacts::default();
         assert_eq!(unknown.to_string(), "nothing known");
     }

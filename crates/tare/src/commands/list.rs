@@ -93,6 +93,7 @@ impl OptionEntry {
             NetworkOption::Untracked => ("+untracked", None),
             NetworkOption::Rps => ("+rps", None),
             NetworkOption::Splice => ("+splice", None),
+            NetworkOption::Local => ("+local", None),
             NetworkOption::Idle => {
                 ("+idle=", Some("a number of containers, 1 to 60000".to_owned()))
             }
@@ -102,6 +103,9 @@ impl OptionEntry {
             NetworkOption::Ports => ("+ports=", Some("a number of ports, 1 to 1000".to_owned())),
             NetworkOption::Services => {
                 ("+services=", Some("a number of services, 1 to 20000".to_owned()))
+            }
+            NetworkOption::Policies => {
+                ("+policies=", Some("a number of policies, 1 to 1000".to_owned()))
             }
             NetworkOption::Firewall => {
                 ("+firewall=", Some(FirewallBackend::ALL.map(FirewallBackend::name).join(", ")))
