@@ -44,12 +44,13 @@ reproducible: dist-tools ## the packages of this commit, built in two directorie
 install: release ## the binary, manual pages and completions, below PREFIX
 	@cargo xtask install "$(DESTDIR)$(PREFIX)"
 
-check: check-tools ## format, lints, documentation with its links, dependencies' licences, sources and known vulnerabilities
+check: check-tools ## format, lints, imports, documentation with its links, dependencies' licences, sources and known vulnerabilities
 	@scripts/components.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile fast --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --profile fast --locked
 	cargo xtask messages --check
+	cargo test --quiet --package xtask --profile fast --locked house::
 	cargo xtask links
 	cargo xtask book
 	cargo pack-crates

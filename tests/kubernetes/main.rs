@@ -13,4 +13,5 @@ mod measured;
 mod names;
 mod policies;
 mod rights;
+mod runtimes;
 mod services;

@@ -12,6 +12,9 @@ const NOT_FOUND: u16 = 404;
 /// Words of the API where a pod does not meet the namespace's Pod Security Standard.
 const POD_SECURITY: &str = "violates PodSecurity";
 
+/// Words of the API where a pod names a runtime class that the cluster does not have.
+const RUNTIME_CLASS: &str = "RuntimeClass";
+
 /// Returns whether the API reports that an object does not exist.
 pub(crate) fn is_not_found(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Api(status) if status.code == NOT_FOUND)
@@ -40,6 +43,9 @@ pub(crate) fn cluster_error(what: impl Into<String>, refusal: &Refusal) -> Error
                 UNAUTHORIZED => "log in to the cluster again: its credentials are not accepted",
                 FORBIDDEN if status.message.contains(POD_SECURITY) => {
                     "use a namespace whose Pod Security Standard allows these pods, or other networks"
+                }
+                FORBIDDEN if status.message.contains(RUNTIME_CLASS) => {
+                    "see `kubectl get runtimeclasses` for those that the cluster has"
                 }
                 FORBIDDEN => "ask for a Role with this: `tare kubernetes rbac` prints it",
                 _ => "",

@@ -6,31 +6,17 @@ use crate::objects::{
     NodeChoice, PodNetwork, PodRequest, PodRole, PublishedPort, ServiceRequest, pod_object,
     service_object, service_ports,
 };
-use crate::options::ClusterOptions;
 use crate::pods;
-use crate::run_id::{NETWORK_LABEL, RunId};
+use crate::run_id::NETWORK_LABEL;
+use crate::run_scope::RunScope;
 use crate::running_pod::RunningPod;
 use crate::server_policies::ServerPolicies;
 use k8s_openapi::api::core::v1::{Pod, Service};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_network::{Error, Family};
-
-/// Part of a run that all its deployments share.
-#[derive(Clone)]
-pub(crate) struct RunScope {
-    /// Client of the cluster.
-    pub(crate) client: Arc<ClusterClient>,
-    /// Options of the user.
-    pub(crate) options: ClusterOptions,
-    /// Number of the run.
-    pub(crate) run: RunId,
-    /// Owner of everything that the run makes.
-    pub(crate) owner: OwnerReference,
-}
+use tare_network::{Error, Family, RuntimeName};
 
 /// Pods of one network to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +29,8 @@ pub(crate) struct DeploymentRequest<'a> {
     pub(crate) clients: u32,
     /// Network namespace of the pods.
     pub(crate) pod_network: PodNetwork,
+    /// Runtime class of the pods; `None` for the cluster's default runtime.
+    pub(crate) runtime_class: Option<RuntimeName>,
     /// Node of the servers.
     pub(crate) server_node: NodeChoice,
     /// Node of the clients; `None` for the servers' node.
@@ -113,6 +101,7 @@ impl Deployment {
                 role,
                 index,
                 pod_network: wanted.pod_network,
+                runtime_class: wanted.runtime_class,
                 node: node.clone(),
             })
             .collect();

@@ -27,6 +27,7 @@ mod pod_state;
 mod pods;
 mod reaper;
 mod run_id;
+mod run_scope;
 mod running_pod;
 mod server_policies;
 mod session;

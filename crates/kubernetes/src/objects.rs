@@ -8,6 +8,7 @@ use crate::run_id::{NETWORK_LABEL, ROLE_LABEL, RUN_LABEL, RunId};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
+use tare_network::RuntimeName;
 
 /// Time after which the cluster ends a pod whatever happens, seconds. The agent in the pod ends far earlier if nobody
 /// speaks to it.
@@ -66,6 +67,8 @@ pub(crate) struct PodRequest<'a> {
     pub(crate) index: u32,
     /// Network namespace of the pod.
     pub(crate) pod_network: PodNetwork,
+    /// Runtime class of the pod; `None` for the cluster's default runtime.
+    pub(crate) runtime_class: Option<RuntimeName>,
     /// Node of the pod.
     pub(crate) node: NodeChoice,
 }
@@ -179,6 +182,7 @@ pub(crate) fn pod_object(
             "automountServiceAccountToken": false,
             "enableServiceLinks": false,
             "hostNetwork": is_host,
+            "runtimeClassName": request.runtime_class.map(|name| name.to_string()),
             "dnsPolicy": if is_host { "ClusterFirstWithHostNet" } else { "ClusterFirst" },
             "securityContext": {
                 "runAsNonRoot": true,
@@ -302,7 +306,8 @@ mod tests {
     use super::*;
 
     fn request(node: NodeChoice, pod_network: PodNetwork) -> PodRequest<'static> {
-        PodRequest { network: "pod", role: PodRole::Client, index: 3, pod_network, node }
+        let (role, index, runtime_class) = (PodRole::Client, 3, None);
+        PodRequest { network: "pod", role, index, pod_network, runtime_class, node }
     }
 
     fn pod(options: &ClusterOptions, request: &PodRequest<'_>) -> Value {
@@ -324,6 +329,17 @@ mod tests {
         assert!(
             pod["metadata"]["name"].as_str().is_some_and(|name| name.ends_with("-pod-client-3"))
         );
+    }
+
+    #[test]
+    fn a_runtime_class_is_named_only_where_one_is_asked_for() {
+        let mut request = request(NodeChoice::Any, PodNetwork::Cluster);
+        let class = |request: &PodRequest<'_>| {
+            pod(&ClusterOptions::default(), request)["spec"]["runtimeClassName"].clone()
+        };
+        assert_eq!(class(&request), Value::Null);
+        request.runtime_class = Some("gvisor".parse().unwrap());
+        assert_eq!(class(&request), "gvisor");
     }
 
     #[test]

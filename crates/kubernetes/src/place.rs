@@ -96,6 +96,7 @@ impl ClusterPlace {
             role: PodRole::Server,
             index: 0,
             pod_network: PodNetwork::Host,
+            runtime_class: None,
             node: NodeChoice::Any,
         };
         let pod = pod_object(&self.run, None, &self.options, &request);

@@ -2,10 +2,10 @@
 //! first admits the clients, the others admit addresses that nobody has.
 
 use crate::cluster_error::{cluster_error, deletion};
-use crate::deployment::RunScope;
 use crate::objects::{PodRole, typed};
 use crate::pods::PARALLEL_REQUESTS;
 use crate::run_id::{NETWORK_LABEL, ROLE_LABEL, RUN_LABEL, RunId};
+use crate::run_scope::RunScope;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

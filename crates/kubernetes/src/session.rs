@@ -2,11 +2,12 @@
 
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion};
-use crate::deployment::{Deployment, DeploymentRequest, RunScope};
+use crate::deployment::{Deployment, DeploymentRequest};
 use crate::objects::{NodeChoice, owner_object};
 use crate::options::ClusterOptions;
 use crate::reaper::Reaper;
 use crate::run_id::RunId;
+use crate::run_scope::RunScope;
 use crate::running_pod::RunningPod;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -1,4 +1,4 @@
-//! Name of an OCI runtime, as an engine knows it.
+//! Name of an OCI runtime, as an engine knows it, or of a cluster's runtime class.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,8 @@ use std::str::FromStr;
 /// Longest name, bytes.
 const LONGEST: usize = 31;
 
-/// Name of an OCI runtime, as an engine knows it: `runc`, `crun`, `runsc`, `io.containerd.kata.v2`.
+/// Name of an OCI runtime, as an engine knows it, or of a cluster's runtime class: `runc`, `crun`, `runsc`,
+/// `io.containerd.kata.v2`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RuntimeName {
     bytes: [u8; LONGEST],

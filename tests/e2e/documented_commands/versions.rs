@@ -3,11 +3,13 @@
 use super::read;
 
 /// Files, with the text before and after the version.
-const NAMED: [(&str, &str, &str); 4] = [
+const NAMED: [(&str, &str, &str); 6] = [
     ("CHANGELOG.md", "## ", "\n"),
     ("CITATION.cff", "\nversion: ", "\n"),
     ("packaging/README.md", " tare:", " run "),
     ("packaging/kubernetes/job.yaml", "image: tare:", "\n"),
+    ("packaging/kubernetes/nightly/baseline.yaml", "image: tare:", "\n"),
+    ("packaging/kubernetes/nightly/cronjob.yaml", "image: tare:", "\n"),
 ];
 
 #[test]

@@ -53,7 +53,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods in the network namespaces of two nodes: the cluster without its pod network",
             stands_for: "pods with hostNetwork: true",
             source: "https://kubernetes.io/docs/concepts/workloads/pods/#pod-networking",
-            options: &[],
+            options: &[NetworkOption::Runtime],
         },
         pod_network: PodNetwork::Host,
         clients: ClientPlacement::OtherNode,
@@ -66,7 +66,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, by the address of the server's pod",
             stands_for: "pod to pod, on the network of the cluster's CNI plugin",
             source: "https://kubernetes.io/docs/concepts/services-networking/",
-            options: &[],
+            options: &[NetworkOption::Runtime],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -79,7 +79,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on one node, by the address of the server's pod",
             stands_for: "pod to pod on one node, on the network of the cluster's CNI plugin",
             source: "https://kubernetes.io/docs/concepts/services-networking/",
-            options: &[],
+            options: &[NetworkOption::Runtime],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::SameNode,
@@ -92,7 +92,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods in the network namespace of one node",
             stands_for: "pods with hostNetwork: true on one node",
             source: "https://kubernetes.io/docs/concepts/workloads/pods/#pod-networking",
-            options: &[],
+            options: &[NetworkOption::Runtime],
         },
         pod_network: PodNetwork::Host,
         clients: ClientPlacement::SameNode,
@@ -105,7 +105,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, by the cluster's address of a service",
             stands_for: "a Service of the type ClusterIP, as kube-proxy or its replacement forwards it",
             source: "https://kubernetes.io/docs/reference/networking/virtual-ips/",
-            options: &[],
+            options: &[NetworkOption::Runtime],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -118,7 +118,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on one node, by the cluster's address of a service",
             stands_for: "a Service of the type ClusterIP whose endpoint is on the client's node",
             source: "https://kubernetes.io/docs/reference/networking/virtual-ips/",
-            options: &[NetworkOption::Local],
+            options: &[NetworkOption::Runtime, NetworkOption::Local],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::SameNode,
@@ -131,7 +131,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, by a port of the server's node",
             stands_for: "a Service of the type NodePort, dialled from within the cluster",
             source: "https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport",
-            options: &[NetworkOption::Local],
+            options: &[NetworkOption::Runtime, NetworkOption::Local],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -144,7 +144,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "a pod that reaches itself by the cluster's address of its service",
             stands_for: "a Service whose only endpoint is the client",
             source: "https://kubernetes.io/docs/tasks/debug/debug-application/debug-service/#a-pod-fails-to-reach-itself-via-the-service-ip",
-            options: &[],
+            options: &[NetworkOption::Runtime],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::InServers,
@@ -157,7 +157,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, whose server is selected by network policies that admit its clients",
             stands_for: "a pod behind NetworkPolicy objects, as the cluster's network plugin enforces them",
             source: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
-            options: &[NetworkOption::Policies],
+            options: &[NetworkOption::Runtime, NetworkOption::Policies],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -193,9 +193,10 @@ impl ClusterNetworkDefinition {
 
     /// Returns the name of the network's objects in the cluster: networks that differ in an option are apart.
     pub(super) fn object_name(&self, options: &NetworkOptions) -> String {
+        let runtime = options.runtime.map(|name| format!("-{name}")).unwrap_or_default();
         let policies = options.policies.map(|count| format!("-{count}")).unwrap_or_default();
         let local = if options.local { "-local" } else { "" };
-        format!("{}{policies}{local}", self.short_name())
+        format!("{}{runtime}{policies}{local}", self.short_name())
     }
 
     /// Refuses shapes that the network does not support.

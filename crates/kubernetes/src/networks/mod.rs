@@ -129,6 +129,7 @@ impl ClusterNetwork {
             servers: shape.servers,
             clients,
             pod_network: definition.pod_network,
+            runtime_class: site.options.runtime,
             server_node: session.server_node(),
             client_node,
         })?;

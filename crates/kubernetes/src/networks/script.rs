@@ -33,6 +33,7 @@ pub(super) fn commands(
             role,
             index,
             pod_network: definition.pod_network,
+            runtime_class: site.options.runtime,
             node,
         };
         apply_line("v1", "Pod", &pod_object(&run, None, options, &request))

@@ -97,9 +97,12 @@ impl OptionEntry {
             NetworkOption::Idle => {
                 ("+idle=", Some("a number of containers, 1 to 60000".to_owned()))
             }
-            NetworkOption::Runtime => {
-                ("+runtime=", Some("a runtime that the engine knows".to_owned()))
-            }
+            NetworkOption::Runtime => (
+                "+runtime=",
+                Some(
+                    "a runtime that the engine knows, or a runtime class of the cluster".to_owned(),
+                ),
+            ),
             NetworkOption::Ports => ("+ports=", Some("a number of ports, 1 to 1000".to_owned())),
             NetworkOption::Services => {
                 ("+services=", Some("a number of services, 1 to 20000".to_owned()))

@@ -1,0 +1,41 @@
+//! Runtime classes: pods are started by the runtime that is asked for.
+
+use crate::cluster::{Cluster, PodRoutes, ProxyMode};
+use serde_json::Value;
+use support::list;
+
+/// Runtime class of the nodes' only runtime.
+const SECOND: &str =
+    "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: second}, handler: runc}";
+
+#[test]
+fn pods_have_the_runtime_class_that_is_asked_for() {
+    let cluster = Cluster::start(PodRoutes::Direct, ProxyMode::Iptables);
+    let once = ["--workload", "tcp-rr", "--blocks", "1", "--duration", "200ms", "--out"];
+    let unknown =
+        [&["run", "--network", "k8s:pod+runtime=second"], &once[..], &["unknown"]].concat();
+    let told = cluster.start_tare("admin", &unknown).wait().expect(1).text();
+    assert!(told.contains("second") && told.contains("kubectl get runtimeclasses"), "{told}");
+
+    cluster.apply(SECOND);
+    let long = ["--workload", "tcp-rr", "--blocks", "1000", "--duration", "200ms", "--out"];
+    let both = ["run", "--network", "k8s:pod,k8s:pod+runtime=second"];
+    let mut run = cluster.start_tare("admin", &[&both[..], &long, &["second"]].concat());
+    run.wait_for("block 1 ");
+    let classes = cluster.kubectl(&[
+        "get",
+        "pods",
+        "--selector",
+        "tare.run",
+        "--output",
+        "jsonpath={range .items[*]}[{.spec.runtimeClassName}]{end}",
+    ]);
+    assert_eq!(classes.matches("[second]").count(), 2, "{classes}");
+    assert_eq!(classes.matches("[]").count(), 2, "{classes}");
+    run.signal(rustix::process::Signal::INT);
+    run.wait();
+    let report = cluster.start_tare("admin", &["report", "second", "--json"]).wait();
+    let document: Value = report.expect(0).json();
+    assert_eq!(list(&document, "failed"), [] as [Value; 0]);
+    cluster.expect_nothing_left();
+}
