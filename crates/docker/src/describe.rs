@@ -20,7 +20,7 @@ impl EnginePlace {
     }
 
     fn describe_engine(&self, context: Option<String>) -> Option<EngineDescription> {
-        let known = self.info().ok()?;
+        let known = self.info_for_run().ok()?;
         let settings = self.options().clone();
         Some(EngineDescription {
             image: self.image_digest(),

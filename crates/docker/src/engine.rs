@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Timeout of the first answer, which shows that an engine is there.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Timeout of the first answer over ssh, which has to connect first.
 const SSH_CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -141,6 +141,7 @@ impl Drop for Engine {
 /// Sends a request to an engine from the calling thread alone, and closes the connection.
 pub(crate) fn ask_once<T, F>(
     address: &EngineAddress,
+    timeout: Duration,
     question: impl FnOnce(Docker) -> F,
 ) -> Result<T, UnmetRequirement>
 where
@@ -152,7 +153,7 @@ where
     })?;
     let asked = async {
         let (docker, _tunnel) = negotiate(address, CONNECT_TIMEOUT).await?;
-        tokio::time::timeout(scaled_timeout(CONNECT_TIMEOUT), question(docker))
+        tokio::time::timeout(scaled_timeout(timeout), question(docker))
             .await
             .unwrap_or(Err(Refusal::RequestTimeoutError))
     };

@@ -3,7 +3,7 @@
 mod requirements;
 
 use crate::address::{EngineAddress, EngineAddressError};
-use crate::engine::{Engine, ask_once};
+use crate::engine::{CONNECT_TIMEOUT, Engine, ask_once};
 use crate::engine_resources::confinement::ContainerLimits;
 use crate::engine_session::EngineSession;
 use crate::host_tool_mounts::HostToolMounts;
@@ -16,7 +16,11 @@ use crate::podman::service::PodmanService;
 use crate::product::{EngineProduct, firewall};
 use bollard::models::{SystemInfo, SystemVersion};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tare_network::{Error, UnmetRequirement};
+
+/// Timeout of the answers that a run cannot do without.
+const PATIENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Docker Engine or Podman, which may be absent.
 pub struct EnginePlace {
@@ -29,6 +33,8 @@ pub struct EnginePlace {
     options: DockerOptions,
     run_id: RunId,
     info: OnceLock<Result<EngineInfo, UnmetRequirement>>,
+    /// Description for a run, if the engine was too busy to answer the first question in time.
+    late_info: OnceLock<EngineInfo>,
     session: Mutex<Option<Arc<EngineSession>>>,
     /// The clients' engine, if it is another.
     clients_engine: Option<Box<Self>>,
@@ -113,6 +119,7 @@ impl EnginePlace {
             options,
             run_id: RunId::fresh(),
             info: OnceLock::new(),
+            late_info: OnceLock::new(),
             session: Mutex::default(),
             clients_engine: None,
             host_tools: OnceLock::new(),
@@ -188,23 +195,49 @@ impl EnginePlace {
 
     /// Returns the engine's description of itself. It is requested once, in the calling thread.
     pub(crate) fn info(&self) -> Result<&EngineInfo, UnmetRequirement> {
-        self.info.get_or_init(|| self.query_info()).as_ref().map_err(Clone::clone)
+        match self.late_info.get() {
+            Some(known) => Ok(known),
+            None => {
+                let asked = self.info.get_or_init(|| self.query_info(CONNECT_TIMEOUT));
+                asked.as_ref().map_err(Clone::clone)
+            }
+        }
     }
 
-    fn query_info(&self) -> Result<EngineInfo, UnmetRequirement> {
+    /// Returns the description for a run, which needs it. An engine that was too busy for the first question is asked
+    /// again, without hurry: without its answer, paths would be taken for those of an engine of another kind.
+    ///
+    /// # Errors
+    /// The engine does not answer this time, either.
+    pub(crate) fn info_for_run(&self) -> Result<&EngineInfo, UnmetRequirement> {
+        match self.info() {
+            Ok(known) => Ok(known),
+            Err(_) => {
+                let known = self.query_info(PATIENT_TIMEOUT)?;
+                Ok(self.late_info.get_or_init(|| known))
+            }
+        }
+    }
+
+    fn query_info(&self, timeout: Duration) -> Result<EngineInfo, UnmetRequirement> {
         self.prepare()?;
         let address = self.address()?;
         let own_api = address.clone();
-        ask_once(address, |docker| async move {
+        let (info, version, networks, podman) = ask_once(address, timeout, |docker| async move {
             let version = docker.version().await?;
             let podman = match EngineProduct::from_version(&version) {
                 EngineProduct::Podman => Some(PodmanProperties::query(&own_api).await),
                 EngineProduct::Docker => None,
             };
             let networks = docker.list_networks(None).await?;
-            let networks = networks.into_iter().filter_map(|network| network.name).collect();
-            Ok(EngineInfo { info: docker.info().await?, version, networks, podman })
-        })
+            Ok((docker.info().await?, version, networks, podman))
+        })?;
+        let podman = podman.transpose().map_err(|refusal| UnmetRequirement {
+            reason: format!("Podman does not describe itself: {}", refusal.into_reason()),
+            remedy: "see `podman info`".to_owned(),
+        })?;
+        let networks = networks.into_iter().filter_map(|network| network.name).collect();
+        Ok(EngineInfo { info, version, networks, podman })
     }
 
     /// Returns true if the containers' devices are in a network namespace of the user's, with a stack in user space between
@@ -282,18 +315,19 @@ impl EnginePlace {
                 (id, Some(image::own_program()?))
             }
         };
-        let known = self.info().ok();
-        let limits = known.map(|known| ContainerLimits::from(&known.info));
-        let firewall = known.map(|known| firewall::backend(&known.info));
+        let known = self.info_for_run().map_err(|missing| {
+            Error::new("ask the engine for its properties", missing.reason)
+                .with_remedy(missing.remedy)
+        })?;
         let (node, lent) = (Mutex::default(), self.host_tools.get().cloned());
         let made = Arc::new(EngineSession {
             engine: Arc::new(engine),
-            podman: known.and_then(|known| known.podman.clone()),
-            firewall: firewall.unwrap_or_default(),
+            podman: known.podman.clone(),
+            firewall: firewall::backend(&known.info),
             image,
             program,
             host_tools: lent,
-            limits: limits.unwrap_or_default(),
+            limits: ContainerLimits::from(&known.info),
             run_container: node,
         });
         *live = Some(Arc::clone(&made));
@@ -336,3 +370,6 @@ fn no_podman() -> EngineAddressError {
         remedy: "run `sudo apt-get install podman`, or set CONTAINER_HOST".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,7 +72,8 @@ fn missing_right(
 ) -> Option<(&'static str, &'static str)> {
     needed.iter().find_map(|right| {
         let is_missing = |verb: &&str| !rules.iter().any(|rule| grants(rule, verb, right));
-        Some((*right.verbs.iter().copied().find(is_missing).as_ref()?, right.resource))
+        let missing = right.verbs.iter().copied().find(is_missing);
+        missing.map(|verb| (verb, right.resource))
     })
 }
 

@@ -1,11 +1,12 @@
 //! Report of a container about its network, written by tare's own binary inside: the role `netns-probe`.
 //!
 //! `tare internal netns-probe [--name NAME=ADDRESS]… [--listen ADDRESS | [--within MS] --dial ADDRESS | --count PLACE |
-//! --service-proxy ADDRESS | --wire ADDRESS,ADDRESS]` prints one line of JSON. With `--listen` it prints another line for every connection that it
-//! accepts, and ends with its input. So tare verifies that packets pass, and by which devices, before anything is
-//! measured, without any program of the image. With `--count` it prints a line of counters for every line that it
-//! reads. With `--service-proxy` it asks kube-proxy for its mode. With `--wire` it prints a line when the capture begins, counts encrypted and readable packets on the node's
-//! devices until its input ends, and prints the counts.
+//! --service-proxy ADDRESS | --wire ADDRESS,ADDRESS]` prints one line of JSON. With `--listen` it prints another line for
+//! every connection that it accepts, and ends with its input. So tare verifies that packets pass, and by which devices,
+//! before anything is measured, without any program of the image. With `--count` it prints a line of counters for every
+//! line that it reads. With `--service-proxy` it asks kube-proxy for its mode. With `--wire` it prints a line when the
+//! capture begins, counts encrypted and readable packets on the node's devices until its input ends, and prints the
+//! counts.
 
 #![forbid(unsafe_code)]
 

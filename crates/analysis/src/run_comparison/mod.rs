@@ -5,6 +5,7 @@
 //! than the blocks of one boot. With one run on each side there are only blocks, and the comparison says so.
 
 mod change;
+mod cluster_facts;
 mod comparison_input;
 mod gate;
 mod matching;

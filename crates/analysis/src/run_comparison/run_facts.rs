@@ -1,5 +1,6 @@
 //! Differences between the machines and methods of runs.
 
+use super::cluster_facts::cluster_facts;
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_record::{
@@ -29,6 +30,7 @@ pub(super) fn run_facts(plan: &Plan, document: &Document) -> Facts {
         facts.insert(format!("method:{}", workload.name), method(workload));
     }
     facts.extend(parameter_facts(document));
+    facts.extend(cluster_facts(document));
     facts
 }
 

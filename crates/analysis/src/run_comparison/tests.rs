@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::test_data::{SeededRandom, journal, plan, trial, workload};
-use tare_record::{ComparedCell, GateOutcome, Trial, Verdict};
+use tare_record::journal::Record;
+use tare_record::{
+    ClusterDescription, ComparedCell, Finding, GateOutcome, NodeFacts, Trial, Verdict,
+};
 
 /// Returns a run of these networks, whose throughput in each block is this many Gbit/s.
 fn run(figures: &[(&str, &[f64])]) -> Journal {
@@ -134,6 +137,32 @@ fn what_the_environments_differ_by_is_told_and_what_was_meant_is_marked() {
     let nonsense = CompareOptions { vary: vec!["moon".to_owned()], ..CompareOptions::default() };
     let error = compare("", &named(&base), &named(&base), &nonsense).unwrap_err().to_string();
     assert!(error.starts_with("--vary: unknown difference `moon`: expected one of "), "{error}");
+}
+
+#[test]
+fn another_plugin_of_a_cluster_is_told() {
+    let on = |proxy: &str, plugin: &str| {
+        let mut journal = run(&[("k8s:host", &[10.0, 10.0])]);
+        journal.run.environment.cluster = Some(ClusterDescription::default());
+        let node = NodeFacts {
+            cores: Some(2),
+            service_proxy: Some(proxy.to_owned()),
+            network_plugin: Some(plugin.to_owned()),
+            ..NodeFacts::default()
+        };
+        for record in &mut journal.records {
+            let Record::Trial(trial) = record else { continue };
+            trial.findings.push(Finding::NodePair { client: node.clone(), server: node.clone() });
+        }
+        journal
+    };
+    let found = |proxy: &str, plugin: &str| -> Vec<String> {
+        let (before, after) = (on("iptables", "flannel"), on(proxy, plugin));
+        let comparison = compared(&[before], &[after], &CompareOptions::default());
+        comparison.differences.into_iter().map(|one| one.what).collect()
+    };
+    assert_eq!(found("iptables", "flannel"), [] as [&str; 0]);
+    assert_eq!(found("nftables", "Calico"), ["cluster:kube-proxy", "cluster:network-plugin"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Properties of a Podman that its own API states: whether it is rootless, and the programs of its networks.
 
 use crate::address::EngineAddress;
-use crate::podman::libpod::LibpodRequest;
+use crate::podman::libpod::{LibpodRefusal, LibpodRequest};
 use crate::requirement::{EngineRequirement, UserModeStack};
 use serde_json::Value;
 use tare_network::UnmetRequirement;
@@ -20,10 +20,16 @@ pub(crate) struct PodmanProperties {
 }
 
 impl PodmanProperties {
-    /// Asks Podman. What it does not answer is absent.
-    pub(crate) async fn query(address: &EngineAddress) -> Self {
-        let answer = LibpodRequest::get("/info").send(address).await;
-        answer.as_ref().map(Self::from_info).unwrap_or_default()
+    /// Asks Podman. One that does not have this version of its own API has none of the properties.
+    ///
+    /// # Errors
+    /// Podman does not answer: what its networks are is unknown then.
+    pub(crate) async fn query(address: &EngineAddress) -> Result<Self, LibpodRefusal> {
+        match LibpodRequest::get("/info").send(address).await {
+            Ok(info) => Ok(Self::from_info(&info)),
+            Err(LibpodRefusal::NotFound) => Ok(Self::default()),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     /// Returns the programs of its networks, each with its version or, for the backend, its name.
