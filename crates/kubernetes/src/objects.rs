@@ -224,25 +224,36 @@ pub(crate) fn service_object(
     request: ServiceRequest,
     ports: &[PublishedPort],
 ) -> Service {
-    let mut labels = json!(run.labels());
-    labels[NETWORK_LABEL] = json!(network);
     typed(json!({
-        "metadata": {
-            "name": run.object_name(network, "servers"),
-            "labels": labels,
-            "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
-        },
+        "metadata": network_metadata(run, owner, network, "servers"),
         "spec": {
             "type": request.kind.name(),
             request.traffic_field(): request.traffic.name(),
-            "selector": {
-                RUN_LABEL: run.to_string(),
-                NETWORK_LABEL: network,
-                ROLE_LABEL: PodRole::Server.name(),
-            },
+            "selector": pod_labels(run, network, PodRole::Server),
             "ports": service_ports(ports),
         },
     }))
+}
+
+/// Returns the metadata of an object of a network that is no pod.
+pub(crate) fn network_metadata(
+    run: &RunId,
+    owner: Option<&OwnerReference>,
+    network: &str,
+    name: &str,
+) -> Value {
+    let mut labels = json!(run.labels());
+    labels[NETWORK_LABEL] = json!(network);
+    json!({
+        "name": run.object_name(network, name),
+        "labels": labels,
+        "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the labels that select a network's pods of a role.
+pub(crate) fn pod_labels(run: &RunId, network: &str, role: PodRole) -> Value {
+    json!({RUN_LABEL: run.to_string(), NETWORK_LABEL: network, ROLE_LABEL: role.name()})
 }
 
 /// Returns the ports of a service as the API has them.

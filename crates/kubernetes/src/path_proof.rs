@@ -4,7 +4,7 @@
 //! the hops: the devices with the ends' addresses, their MTUs, and the counter of the device by which packets leave.
 
 use crate::running_pod::RunningPod;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::SocketAddr;
 use tare_netns_probe::{NetnsSnapshot, parse_snapshot};
 use tare_network::{Error, Process};
@@ -59,14 +59,11 @@ impl ListeningProbe {
         address: SocketAddr,
     ) -> Result<ProvenPath, Error> {
         let what = || format!("reach {address} from the pod {}", pod.name);
-        let mut probe = pod.start_probe(&["--dial", &address.to_string()])?;
-        let output = probe.take_output();
-        let output = output.ok_or_else(|| Error::new(what(), "the probe has no pipes"))?;
-        let client = read_report(&mut BufReader::new(output), &mut probe);
-        let client = client.map_err(|why| {
-            Error::new(what(), why)
-                .with_remedy("see whether a NetworkPolicy or a firewall keeps these pods apart")
-        })?;
+        let client = ask_probe(pod, &["--dial", &address.to_string()], &what())?;
+        if let Some(why) = client.error {
+            return Err(Error::new(what(), why)
+                .with_remedy("see whether a NetworkPolicy or a firewall keeps these pods apart"));
+        }
         let mut line = String::new();
         // The connection was accepted: the line is on its way.
         let read = self.lines.read_line(&mut line);
@@ -83,13 +80,9 @@ impl ListeningProbe {
         pod: &RunningPod,
         address: SocketAddr,
     ) -> Result<bool, Error> {
-        let what = || format!("try to reach {address} from the pod {}", pod.name);
-        let mut probe =
-            pod.start_probe(&["--within", ATTEMPTS_MS, "--dial", &address.to_string()])?;
-        let output = probe.take_output();
-        let output = output.ok_or_else(|| Error::new(what(), "the probe has no pipes"))?;
-        let is_reached = read_connection(&mut BufReader::new(output), &mut probe);
-        let is_reached = is_reached.map_err(|why| Error::new(what(), why))?;
+        let what = format!("try to reach {address} from the pod {}", pod.name);
+        let dialling = ["--within", ATTEMPTS_MS, "--dial", &address.to_string()];
+        let is_reached = ask_probe(pod, &dialling, &what)?.error.is_none();
         if is_reached {
             // The server reports each connection by a line, which is not the next one's.
             let _ = self.lines.read_line(&mut String::new());
@@ -98,32 +91,42 @@ impl ListeningProbe {
     }
 }
 
-/// Reads the report of a client that was to connect, and returns whether it has.
-fn read_connection(lines: &mut impl BufRead, probe: &mut impl Process) -> Result<bool, String> {
-    let mut line = String::new();
-    match lines.read_line(&mut line) {
-        Ok(1..) => serde_json::from_str(&line)
-            .map(|seen: NetnsSnapshot| seen.error.is_none())
-            .map_err(|error| format!("invalid snapshot `{line}`: {error}")),
-        Ok(0) | Err(_) => Err(why_without_report(probe)),
-    }
+/// Runs a probe with these arguments in a pod, and returns its snapshot, which may have an error.
+///
+/// # Errors
+/// The pod does not answer.
+pub(crate) fn ask_probe(
+    pod: &RunningPod,
+    arguments: &[&str],
+    what: &str,
+) -> Result<NetnsSnapshot, Error> {
+    let mut probe = pod.start_probe(arguments)?;
+    let output = probe.take_output();
+    let output = output.ok_or_else(|| Error::new(what, "the probe has no pipes"))?;
+    let seen = read_snapshot(&mut BufReader::new(output), &mut probe);
+    seen.map_err(|why| Error::new(what, why))
 }
 
-/// Reads one report. The error says in words why there is none.
+/// Reads one report. The error says in words why there is none, or what it reports.
 fn read_report(
+    lines: &mut BufReader<Box<dyn Read + Send>>,
+    probe: &mut impl Process,
+) -> Result<NetnsSnapshot, String> {
+    let mut seen = read_snapshot(lines, probe)?;
+    seen.error.take().map_or(Ok(seen), Err)
+}
+
+fn read_snapshot(
     lines: &mut BufReader<Box<dyn Read + Send>>,
     probe: &mut impl Process,
 ) -> Result<NetnsSnapshot, String> {
     let mut line = String::new();
     match lines.read_line(&mut line) {
-        Ok(1..) => parse_snapshot(&line),
-        Ok(0) | Err(_) => Err(why_without_report(probe)),
-    }
-}
-
-fn why_without_report(probe: &mut impl Process) -> String {
-    match probe.wait() {
-        Ok(exit) => format!("the probe ended without a report ({exit})"),
-        Err(error) => error.why,
+        Ok(1..) => serde_json::from_str(&line)
+            .map_err(|error| format!("invalid snapshot `{line}`: {error}")),
+        Ok(0) | Err(_) => Err(match probe.wait() {
+            Ok(exit) => format!("the probe ended without a report ({exit})"),
+            Err(error) => error.why,
+        }),
     }
 }

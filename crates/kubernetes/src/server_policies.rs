@@ -2,9 +2,9 @@
 //! first admits the clients, the others admit addresses that nobody has.
 
 use crate::cluster_error::{cluster_error, deletion};
-use crate::objects::{PodRole, typed};
+use crate::objects::{PodRole, network_metadata, pod_labels, typed};
 use crate::pods::PARALLEL_REQUESTS;
-use crate::run_id::{NETWORK_LABEL, ROLE_LABEL, RUN_LABEL, RunId};
+use crate::run_id::RunId;
 use crate::run_scope::RunScope;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -147,14 +147,8 @@ fn policy_object(
     index: u16,
     admitted: &[Value],
 ) -> NetworkPolicy {
-    let mut labels = json!(run.labels());
-    labels[NETWORK_LABEL] = json!(network);
     typed(json!({
-        "metadata": {
-            "name": run.object_name(network, &format!("policy-{index}")),
-            "labels": labels,
-            "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
-        },
+        "metadata": network_metadata(run, owner, network, &format!("policy-{index}")),
         "spec": {
             "podSelector": {"matchLabels": pod_labels(run, network, PodRole::Server)},
             "policyTypes": ["Ingress"],
@@ -172,10 +166,6 @@ fn client_peer(run: &RunId, network: &str) -> Value {
     json!({"podSelector": {"matchLabels": pod_labels(run, network, PodRole::Client)}})
 }
 
-fn pod_labels(run: &RunId, network: &str, role: PodRole) -> Value {
-    json!({RUN_LABEL: run.to_string(), NETWORK_LABEL: network, ROLE_LABEL: role.name()})
-}
-
 /// Returns the peer of a policy that admits no pod: one address, another in each policy.
 fn idle_peer(index: u16, family: Family) -> Value {
     let (address, length) = match family {
@@ -190,6 +180,7 @@ fn idle_peer(index: u16, family: Family) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_id::{NETWORK_LABEL, ROLE_LABEL, RUN_LABEL};
 
     #[test]
     fn the_first_policy_admits_the_clients_and_the_others_nobody() {

@@ -2,11 +2,9 @@
 //! network is made of, too.
 
 use crate::objects::PodNetwork;
-use crate::path_proof::ProvenPath;
+use crate::path_proof::{ProvenPath, ask_probe};
 use crate::running_pod::RunningPod;
-use std::io::{BufRead as _, BufReader};
-use tare_netns_probe::{NetnsSnapshot, parse_snapshot};
-use tare_network::Process as _;
+use tare_netns_probe::NetnsSnapshot;
 use tare_record::{Finding, NodeFacts};
 
 /// Address at which kube-proxy tells its mode to programs on its node: its default (`metricsBindAddress`).
@@ -61,10 +59,8 @@ impl PathEnds<'_> {
 
 /// Returns the mode of the kube-proxy on a pod's node. A cluster may have none, or a replacement that does not answer.
 fn ask_service_proxy(pod: &RunningPod) -> Option<String> {
-    let mut probe = pod.start_probe(&["--service-proxy", KUBE_PROXY]).ok()?;
-    let mut line = String::new();
-    BufReader::new(probe.take_output()?).read_line(&mut line).ok()?;
-    parse_snapshot(&line).ok()?.service_proxy
+    let asked = ask_probe(pod, &["--service-proxy", KUBE_PROXY], "ask kube-proxy for its mode");
+    asked.ok()?.service_proxy
 }
 
 /// Returns the network plugins whose devices a node has.
