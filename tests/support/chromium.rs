@@ -30,6 +30,7 @@ pub struct Browser {
 impl Browser {
     /// Starts a browser with its profile in this directory, and opens an empty page.
     pub fn start(profile: &Path) -> Self {
+        std::fs::create_dir_all(profile).expect("a directory of the test's own");
         // The shell moves the pipes to the descriptors that the browser uses.
         let script = "exec chromium \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
         let mut child = tied_command(User::Caller, "/bin/sh")
@@ -43,6 +44,8 @@ impl Browser {
             .args(["--hide-scrollbars", "--force-color-profile=srgb", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.display()))
             .env("HOME", profile)
+            // A killed browser leaves directories there.
+            .env("TMPDIR", profile)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
