@@ -11,6 +11,7 @@ mod ends;
 mod job;
 mod measured;
 mod names;
+mod node_pairs;
 mod policies;
 mod rights;
 mod runtimes;

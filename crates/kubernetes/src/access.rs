@@ -37,6 +37,10 @@ pub(crate) const POLICY_RIGHTS: [NeededRight; 1] = [NeededRight {
     verbs: &["create", "patch", "delete"],
 }];
 
+/// Right that a run can do without: it tells why a node cannot start a pod.
+pub(crate) const REASON_RIGHTS: [NeededRight; 1] =
+    [NeededRight { group: CORE, resource: "events", verbs: &["list"] }];
+
 /// Asks the API whether this user has rights in a namespace.
 ///
 /// # Errors
@@ -101,15 +105,16 @@ fn role_rule(NeededRight { group, resource, verbs }: &NeededRight) -> String {
     format!("- apiGroups: [\"{group}\"]\n  resources: [\"{resource}\"]\n  verbs: [{verbs}]\n")
 }
 
-/// Returns the objects that give a service account all rights that a run needs in a namespace, as YAML.
+/// Returns the objects that give a service account all rights that a run has a use for in a namespace, as YAML.
 #[must_use]
 pub fn role_manifest(namespace: &str) -> String {
     let rules = RUN_RIGHTS.iter().map(role_rule).collect::<String>();
+    let of_reasons = REASON_RIGHTS.iter().map(role_rule).collect::<String>();
     let of_policies = POLICY_RIGHTS.iter().map(role_rule).collect::<String>();
     format!(
         "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: tare\n  namespace: {namespace}\n---\n\
          apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: tare\n  namespace: {namespace}\n\
-         rules:\n{rules}# For k8s:policy alone.\n{of_policies}---\n\
+         rules:\n{rules}# For the reason why a pod does not start.\n{of_reasons}# For k8s:policy alone.\n{of_policies}---\n\
          apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  name: tare\n  namespace: {namespace}\n\
          roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: tare\nsubjects:\n\
          - kind: ServiceAccount\n  name: tare\n  namespace: {namespace}\n"
@@ -165,7 +170,7 @@ mod tests {
     #[test]
     fn the_role_grants_what_is_needed() {
         let manifest = role_manifest("net");
-        for right in RUN_RIGHTS.iter().chain(&POLICY_RIGHTS) {
+        for right in RUN_RIGHTS.iter().chain(&REASON_RIGHTS).chain(&POLICY_RIGHTS) {
             assert!(manifest.contains(&role_rule(right)), "{}", right.resource);
         }
         assert_eq!(manifest.matches("namespace: net").count(), 4);

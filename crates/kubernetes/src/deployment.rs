@@ -2,10 +2,12 @@
 
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion};
+use crate::nodes::{NodeChoice, NodeRules};
 use crate::objects::{
-    NodeChoice, PodNetwork, PodRequest, PodRole, PublishedPort, ServiceRequest, pod_object,
-    service_object, service_ports,
+    PodNetwork, PodRequest, PodRole, PublishedPort, ServiceRequest, pod_object, service_object,
+    service_ports,
 };
+use crate::pod_start::start_pods;
 use crate::pods;
 use crate::run_id::NETWORK_LABEL;
 use crate::run_scope::RunScope;
@@ -31,6 +33,8 @@ pub(crate) struct DeploymentRequest<'a> {
     pub(crate) pod_network: PodNetwork,
     /// Runtime class of the pods; `None` for the cluster's default runtime.
     pub(crate) runtime_class: Option<RuntimeName>,
+    /// Number of the pair of nodes; `None` if the run has a single pair.
+    pub(crate) node_pair: Option<u32>,
     /// Node of the servers.
     pub(crate) server_node: NodeChoice,
     /// Node of the clients; `None` for the servers' node.
@@ -82,8 +86,9 @@ impl Deployment {
     fn start_pods(&mut self, wanted: &DeploymentRequest<'_>) -> Result<(), Error> {
         let server = (wanted.servers, PodRole::Server, wanted.server_node.clone());
         self.servers = self.start_role(wanted, server)?;
+        let anywhere = || NodeChoice::Scheduled(NodeRules::default());
         let servers_node =
-            self.servers.first().map_or(NodeChoice::Any, |pod| NodeChoice::Named(pod.node.clone()));
+            self.servers.first().map_or_else(anywhere, |pod| NodeChoice::Named(pod.node.clone()));
         let node = wanted.client_node.clone().unwrap_or(servers_node);
         self.clients = self.start_role(wanted, (wanted.clients, PodRole::Client, node))?;
         Ok(())
@@ -110,7 +115,7 @@ impl Deployment {
         if objects.is_empty() {
             return Ok(Vec::new());
         }
-        let running = pods::start_pods(client, &self.selector(), objects)?;
+        let running = start_pods(client, &self.selector(), objects)?;
         let opened = requests.iter().zip(&running);
         Ok(opened
             .map(|(request, pod)| Arc::new(RunningPod::open(client, request.member_name(), pod)))

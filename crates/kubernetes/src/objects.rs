@@ -3,6 +3,7 @@
 //! The pods meet the `restricted` Pod Security Standard, but for those in a node's network namespace, which no standard
 //! but `privileged` allows.
 
+use crate::nodes::NodeChoice;
 use crate::options::ClusterOptions;
 use crate::run_id::{NETWORK_LABEL, ROLE_LABEL, RUN_LABEL, RunId};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
@@ -43,17 +44,6 @@ pub(crate) enum PodNetwork {
     Cluster,
     /// The node's.
     Host,
-}
-
-/// Node on which a pod must be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NodeChoice {
-    /// Any node on which the scheduler puts it.
-    Any,
-    /// The node of this name.
-    Named(String),
-    /// Another node than that of the servers.
-    NotOfServers,
 }
 
 /// Request for a pod.
@@ -206,7 +196,7 @@ pub(crate) fn pod_object(
                     "limits": {"memory": "512Mi"},
                 },
             }],
-            "affinity": affinity(run, &request.node),
+            "affinity": request.node.affinity(&pod_labels(run, request.network, PodRole::Server)),
             "nodeSelector": node_selector(&options.node_labels),
             "tolerations": options.tolerations.iter().map(|key| toleration(key)).collect::<Vec<_>>(),
             "imagePullSecrets":
@@ -270,26 +260,6 @@ pub(crate) fn service_ports(ports: &[PublishedPort]) -> Value {
     ports.iter().map(port).collect()
 }
 
-fn affinity(run: &RunId, node: &NodeChoice) -> Value {
-    match node {
-        NodeChoice::Any => json!({}),
-        NodeChoice::Named(name) => json!({"nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]},
-            ]},
-        }}),
-        NodeChoice::NotOfServers => json!({"podAntiAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": [{
-                "labelSelector": {"matchLabels": {
-                    RUN_LABEL: run.to_string(),
-                    ROLE_LABEL: PodRole::Server.name(),
-                }},
-                "topologyKey": "kubernetes.io/hostname",
-            }],
-        }}),
-    }
-}
-
 fn toleration(key: &str) -> Value {
     if key == "*" {
         json!({"operator": "Exists"})
@@ -315,6 +285,11 @@ pub(crate) fn typed<T: serde::de::DeserializeOwned>(object: Value) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nodes::NodeRules;
+
+    fn anywhere() -> NodeChoice {
+        NodeChoice::Scheduled(NodeRules::default())
+    }
 
     fn request(node: NodeChoice, pod_network: PodNetwork) -> PodRequest<'static> {
         let (role, index, runtime_class) = (PodRole::Client, 3, None);
@@ -327,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_pod_meets_the_restricted_standard() {
-        let pod = pod(&ClusterOptions::default(), &request(NodeChoice::Any, PodNetwork::Cluster));
+        let pod = pod(&ClusterOptions::default(), &request(anywhere(), PodNetwork::Cluster));
         let spec = &pod["spec"];
         assert_eq!(spec["securityContext"]["runAsNonRoot"], true);
         assert_eq!(spec["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
@@ -344,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_runtime_class_is_named_only_where_one_is_asked_for() {
-        let mut request = request(NodeChoice::Any, PodNetwork::Cluster);
+        let mut request = request(anywhere(), PodNetwork::Cluster);
         let class = |request: &PodRequest<'_>| {
             pod(&ClusterOptions::default(), request)["spec"]["runtimeClassName"].clone()
         };
@@ -366,9 +341,7 @@ mod tests {
         let pod = pod(&options, &request(named, PodNetwork::Host));
         let spec = &pod["spec"];
         assert_eq!(spec["nodeName"], Value::Null);
-        let terms =
-            &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
-        assert_eq!(terms["nodeSelectorTerms"][0]["matchFields"][0]["values"], json!(["node-7"]));
+        assert!(spec["affinity"]["nodeAffinity"].is_object());
         assert_eq!(spec["nodeSelector"], json!({"pool": "net"}));
         assert_eq!(spec["tolerations"].as_array().map(Vec::len), Some(2));
         assert_eq!(spec["imagePullSecrets"], json!([{"name": "registry"}]));
@@ -376,8 +349,6 @@ mod tests {
             (&spec["hostNetwork"], &spec["priorityClassName"]),
             (&json!(true), &json!("high"))
         );
-        let apart = self::pod(&options, &request(NodeChoice::NotOfServers, PodNetwork::Cluster));
-        assert!(apart["spec"]["affinity"]["podAntiAffinity"].is_object());
     }
 
     #[test]

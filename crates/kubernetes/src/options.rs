@@ -1,5 +1,6 @@
 //! Options of the networks of a cluster, as the user gives them.
 
+use crate::nodes::NamedNodes;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,10 +25,10 @@ pub struct ClusterOptions {
     pub image: String,
     /// Names of secrets with which nodes pull the image.
     pub pull_secrets: Vec<String>,
-    /// Name of the node of the servers; `None` to let the scheduler choose.
-    pub server_node: Option<String>,
-    /// Name of the node of the clients; `None` to let the scheduler choose.
-    pub client_node: Option<String>,
+    /// Nodes of the servers. The scheduler chooses those that have no name.
+    pub server_nodes: NamedNodes,
+    /// Nodes of the clients on other nodes. The scheduler chooses those that have no name.
+    pub client_nodes: NamedNodes,
     /// Keys of taints that the pods tolerate; `*` tolerates all.
     pub tolerations: Vec<String>,
     /// Labels that the pods' nodes have, as `KEY=VALUE`.
@@ -46,8 +47,8 @@ impl Default for ClusterOptions {
             request_timeout: REQUEST_TIMEOUT,
             image: concat!("tare:", env!("CARGO_PKG_VERSION")).to_owned(),
             pull_secrets: Vec::new(),
-            server_node: None,
-            client_node: None,
+            server_nodes: NamedNodes::default(),
+            client_nodes: NamedNodes::default(),
             tolerations: Vec::new(),
             node_labels: Vec::new(),
             priority_class: None,

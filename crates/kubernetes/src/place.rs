@@ -3,7 +3,8 @@
 use crate::access::{POLICY_RIGHTS, RUN_RIGHTS, check_rights};
 use crate::cluster_client::ask_once;
 use crate::cluster_error::{cluster_error, is_forbidden};
-use crate::objects::{NodeChoice, PodNetwork, PodRequest, PodRole, pod_object};
+use crate::nodes::{NodeChoice, NodeRules};
+use crate::objects::{PodNetwork, PodRequest, PodRole, pod_object};
 use crate::options::ClusterOptions;
 use crate::reaper::Reaper;
 use crate::run_id::RunId;
@@ -97,7 +98,7 @@ impl ClusterPlace {
             index: 0,
             pod_network: PodNetwork::Host,
             runtime_class: None,
-            node: NodeChoice::Any,
+            node: NodeChoice::Scheduled(NodeRules::default()),
         };
         let pod = pod_object(&self.run, None, &self.options, &request);
         let tried = ask_once(&self.options, |client, address| async move {

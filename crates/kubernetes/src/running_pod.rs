@@ -2,6 +2,7 @@
 
 use crate::cluster_client::ClusterClient;
 use crate::link::ProgramRequest;
+use crate::nodes::ZONE;
 use crate::pod_link::{LinkState, PodLink};
 use crate::pod_program::PodProgram;
 use k8s_openapi::api::core::v1::Pod;
@@ -18,6 +19,8 @@ pub(crate) struct RunningPod {
     pub(crate) name: String,
     /// Name of its node.
     pub(crate) node: String,
+    /// Zone of its node, if the cluster tells pods.
+    pub(crate) zone: Option<String>,
     /// Addresses of its node, by which it is reached from outside.
     node_addresses: Vec<IpAddr>,
     addresses: Vec<IpAddr>,
@@ -37,8 +40,10 @@ impl RunningPod {
             let only = status.and_then(|status| status.host_ip.as_ref()?.parse::<IpAddr>().ok());
             node_addresses.extend(only);
         }
+        let labels = pod.metadata.labels.as_ref();
         Self {
             member,
+            zone: labels.and_then(|labels| labels.get(ZONE).cloned()),
             node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default(),
             link: PodLink::open(client, &name),
             name,

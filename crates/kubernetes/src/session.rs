@@ -1,9 +1,10 @@
-//! Session of a run in a cluster: the owner of everything, the pair of nodes, and the deployment of each network.
+//! Session of a run in a cluster: the owner of everything, the pairs of nodes, and the deployment of each network.
 
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion};
 use crate::deployment::{Deployment, DeploymentRequest};
-use crate::objects::{NodeChoice, owner_object};
+use crate::nodes::{NodeChoice, NodePairs};
+use crate::objects::owner_object;
 use crate::options::ClusterOptions;
 use crate::reaper::Reaper;
 use crate::run_id::RunId;
@@ -17,19 +18,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tare_network::Error;
 
-/// Nodes of the servers and of the clients, once they are known. All networks of a run are on the same nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NodePair {
-    /// Node of the servers.
-    pub(crate) server: Option<String>,
-    /// Node of the clients that are on another node than the servers.
-    pub(crate) client: Option<String>,
-}
-
 /// Session of a run in a cluster.
 pub(crate) struct ClusterSession {
     scope: RunScope,
-    nodes: Mutex<NodePair>,
+    nodes: Mutex<NodePairs>,
     deployments: Mutex<BTreeMap<String, Arc<Deployment>>>,
 }
 
@@ -57,19 +49,18 @@ impl ClusterSession {
             ..OwnerReference::default()
         };
         let scope = RunScope { client, options: options.clone(), run: run.clone(), owner };
-        let nodes =
-            NodePair { server: options.server_node.clone(), client: options.client_node.clone() };
+        let nodes = NodePairs::new(options.server_nodes.clone(), options.client_nodes.clone());
         Ok(Self { scope, nodes: Mutex::new(nodes), deployments: Mutex::default() })
     }
 
-    /// Returns the node on which servers must be.
-    pub(crate) fn server_node(&self) -> NodeChoice {
-        self.nodes().server.clone().map_or(NodeChoice::Any, NodeChoice::Named)
+    /// Returns the node on which a pair's servers must be.
+    pub(crate) fn server_node(&self, pair: Option<u32>) -> NodeChoice {
+        self.nodes().server_node(pair)
     }
 
-    /// Returns the node on which clients on another node must be.
-    pub(crate) fn client_node(&self) -> NodeChoice {
-        self.nodes().client.clone().map_or(NodeChoice::NotOfServers, NodeChoice::Named)
+    /// Returns the node on which a pair's clients on another node must be.
+    pub(crate) fn client_node(&self, pair: Option<u32>) -> NodeChoice {
+        self.nodes().client_node(pair)
     }
 
     /// Returns the pods of a network: those of an earlier block if they live, else new ones.
@@ -95,17 +86,13 @@ impl ClusterSession {
 
     /// Remembers the nodes that the scheduler chose.
     fn learn_nodes(&self, made: &Deployment, wanted: &DeploymentRequest<'_>) {
-        let mut nodes = self.nodes();
         let node = |pods: &[Arc<RunningPod>]| pods.first().map(|pod| pod.node.clone());
-        if nodes.server.is_none() {
-            nodes.server = node(&made.servers);
-        }
-        if nodes.client.is_none() && wanted.client_node.is_some() {
-            nodes.client = node(&made.clients);
-        }
+        let server = node(&made.servers);
+        let client = wanted.client_node.as_ref().and_then(|_| node(&made.clients));
+        self.nodes().learn(wanted.node_pair, server.as_deref(), client.as_deref());
     }
 
-    fn nodes(&self) -> MutexGuard<'_, NodePair> {
+    fn nodes(&self) -> MutexGuard<'_, NodePairs> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -129,6 +129,12 @@ pub trait Network: Send + Sync {
         1..=1
     }
 
+    /// Returns true if the network is on a pair of a cluster's nodes, of which a run may measure several
+    /// ([`Shape::node_pair`]).
+    fn has_node_pairs(&self) -> bool {
+        false
+    }
+
     /// Returns the kind of the nodes.
     fn node_kind(&self) -> NodeKind {
         NodeKind::Namespace

@@ -2,6 +2,7 @@
 
 mod display;
 mod networks_under_control;
+mod severity;
 
 pub use networks_under_control::NetworksUnderControl;
 

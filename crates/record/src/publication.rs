@@ -103,6 +103,9 @@ pub struct ShapePattern {
     /// Background load: `cpu=2`. If it is not given, the shape has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
+    /// Number of the pair of a cluster's nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_pair: Option<u32>,
 }
 
 impl ShapePattern {
@@ -121,6 +124,7 @@ impl ShapePattern {
             && same(&self.mtu, &shape.mtu)
             && same(&self.cpus, &shape.cpus)
             && self.background == shape.background
+            && (self.node_pair.is_none() || self.node_pair == shape.node_pair)
     }
 }
 
@@ -136,6 +140,7 @@ impl fmt::Display for ShapePattern {
             ("mtu", self.mtu.map(|n| n.to_string())),
             ("cpus", self.cpus.as_ref().map(Placement::to_string)),
             ("background", self.background.clone()),
+            ("node_pair", self.node_pair.map(|n| n.to_string())),
         ];
         let named = parts.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         for (at, (name, value)) in named.enumerate() {

@@ -194,6 +194,9 @@ pub struct Shape {
     /// Background load of the nodes, as the user wrote it: `cpu=2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
+    /// Number of the pair of a cluster's nodes, from 1; `None` if the run has a single pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_pair: Option<u32>,
 }
 
 impl Default for Shape {
@@ -212,6 +215,7 @@ impl Default for Shape {
             without: Offloads::NONE,
             clamp_mss: false,
             background: None,
+            node_pair: None,
         }
     }
 }

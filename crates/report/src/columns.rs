@@ -170,7 +170,7 @@ fn figure(cell: Option<&Cell>) -> (String, Option<String>) {
 }
 
 /// Formats the ratio to the baseline, or the difference where a ratio has no meaning. Empty if there is neither.
-fn ratio(cell: Option<&Cell>) -> String {
+pub(crate) fn ratio(cell: Option<&Cell>) -> String {
     let Some(cell) = cell else {
         return String::new();
     };

@@ -25,6 +25,7 @@ mod latency_bins;
 mod layout;
 mod markdown;
 mod median;
+mod node_matrix;
 mod notes;
 mod number;
 mod pairs;

@@ -1,11 +1,11 @@
 //! Tables of a document: the aggregate cells of one shape and one set of parameters each. Tables of single clients
-//! follow their shape, tables of sweeps follow all others.
+//! follow their shape, tables of sweeps and of pairs of nodes follow all others.
 //!
 //! A heading names only the differences between the tables. Common facts are in the line above all tables.
 
 use crate::grid::Grid;
 use crate::shape_facts::{SharedFacts, WorkloadVariant, differing_parameters, variant};
-use crate::{client_shares, curves};
+use crate::{client_shares, curves, node_matrix};
 use tare_record::{Cell, Document, Parameters, Shape, counted};
 
 /// Cells of one table, in the document's order.
@@ -34,7 +34,8 @@ pub(crate) struct TitledTable<'a> {
     pub(crate) grid: Grid,
 }
 
-/// Builds all tables of a document: for each shape the networks, by `grid`, and the single clients; then the sweeps.
+/// Builds all tables of a document: for each shape the networks, by `grid`, and the single clients; then
+/// the sweeps and the pairs of nodes.
 pub(crate) fn titled_tables(
     document: &Document,
     grid: fn(&[&Cell]) -> Grid,
@@ -59,6 +60,12 @@ pub(crate) fn titled_tables(
         first_of: None,
         grid: curves.grid,
     }));
+    let matrices = node_matrix::node_matrices(document).into_iter();
+    sheets.extend(matrices.map(|matrices| TitledTable {
+        grid: matrices.grid(),
+        heading: matrices.heading,
+        first_of: None,
+    }));
     sheets
 }
 
@@ -73,7 +80,7 @@ fn sections(document: &Document) -> Vec<TableSection<'_>> {
         }
     }
     let keys: Vec<TableKey<'_>> = tables.iter().map(|(key, _)| *key).collect();
-    let shared = SharedFacts::find(keys.iter().map(|key| key.shape));
+    let shared = SharedFacts::find(keys.iter().map(|key| key.shape)).naming_nodes(document);
     tables
         .into_iter()
         .map(|(key, cells)| TableSection { heading: heading(&key, &keys, &shared), cells })

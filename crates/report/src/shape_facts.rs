@@ -1,6 +1,7 @@
 //! Facts of shapes and workloads in words, and those by which tables differ.
 
-use tare_record::{Cell, Document, Family, MtuSource, Parameters, Shape, counted};
+use std::collections::BTreeMap;
+use tare_record::{Cell, Document, Family, Finding, MtuSource, Parameters, Shape, counted};
 
 /// Workload with its parameters.
 pub(crate) type WorkloadVariant<'a> = (&'a str, &'a Parameters);
@@ -9,11 +10,14 @@ pub(crate) type WorkloadVariant<'a> = (&'a str, &'a Parameters);
 type ShapeFacts = [String; PARTS];
 
 /// Number of parts of a shape that have a text.
-const PARTS: usize = 11;
+const PARTS: usize = 12;
 
 /// Places of the parts that matter wherever packets are lost: the family and the MTU.
 const FAMILY: usize = 0;
 const MTU: usize = 6;
+
+/// Place of the pair of a cluster's nodes.
+const NODE_PAIR: usize = 10;
 
 /// Parameters that are the offered load of a workload, each with its unit.
 const OFFERED_LOADS: [(&str, &str); 2] = [("rate", ""), ("open_loop", "/s")];
@@ -22,6 +26,8 @@ const OFFERED_LOADS: [(&str, &str); 2] = [("rate", ""), ("open_loop", "/s")];
 pub(crate) struct SharedFacts {
     /// Each part's fact, or `None` where shapes differ. `None` as a whole if the set is empty.
     facts: Option<[Option<String>; PARTS]>,
+    /// Nodes of each pair of a cluster's nodes, in words.
+    nodes: BTreeMap<u32, String>,
 }
 
 impl SharedFacts {
@@ -40,14 +46,30 @@ impl SharedFacts {
                 }
             }
         }
-        Self { facts: shared }
+        Self { facts: shared, nodes: BTreeMap::new() }
+    }
+
+    /// Names the nodes of each pair of nodes of a document beside its number.
+    pub(crate) fn naming_nodes(mut self, document: &Document) -> Self {
+        let numbered = document.cells.iter().filter_map(|cell| {
+            let nodes = node_names(cell)?;
+            Some((cell.shape.node_pair?, format!("{} to {}", nodes.client, nodes.server)))
+        });
+        self.nodes.extend(numbered);
+        self
     }
 
     /// Returns the facts of a shape that not all shapes of the set have, in words.
     pub(crate) fn differing(&self, shape: &Shape) -> Vec<String> {
         let Some(shared) = &self.facts else { return Vec::new() };
-        let both = facts(shape).into_iter().zip(shared);
-        both.filter(|(fact, shared)| shared.as_ref() != Some(fact)).map(|(fact, _)| fact).collect()
+        let nodes = shape.node_pair.and_then(|pair| self.nodes.get(&pair));
+        let named = |(part, fact): (usize, String)| match nodes {
+            Some(nodes) if part == NODE_PAIR => format!("{fact} ({nodes})"),
+            _ => fact,
+        };
+        let both = facts(shape).into_iter().zip(shared).enumerate();
+        let differing = both.filter(|(_, (fact, shared))| shared.as_ref() != Some(fact));
+        differing.map(|(part, (fact, _))| named((part, fact))).collect()
     }
 }
 
@@ -80,8 +102,30 @@ fn facts(shape: &Shape) -> ShapeFacts {
         format!("link {}", shape.link.as_deref().unwrap_or("unlimited")),
         without(shape),
         format!("background {}", shape.background.as_deref().unwrap_or("none")),
+        shape
+            .node_pair
+            .map_or_else(|| "one node pair".to_owned(), |pair| format!("node pair {pair}")),
         format!("cpus {}", shape.cpus),
     ]
+}
+
+/// Names of the nodes of a pair.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct NodeNames<'a> {
+    /// Node of the clients.
+    pub(crate) client: &'a str,
+    /// Node of the servers.
+    pub(crate) server: &'a str,
+}
+
+/// Returns the names of a cell's nodes. A network that is not between nodes of a cluster has none.
+pub(crate) fn node_names(cell: &Cell) -> Option<NodeNames<'_>> {
+    cell.findings.iter().find_map(|finding| match finding {
+        Finding::NodePair { client, server } => {
+            Some(NodeNames { client: client.name.as_deref()?, server: server.name.as_deref()? })
+        }
+        _ => None,
+    })
 }
 
 /// Describes the offloads that are switched off.

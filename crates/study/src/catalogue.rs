@@ -34,6 +34,11 @@ pub trait Catalogue {
     /// Fails if the network is unknown, or if it does not take its options.
     fn nodes(&self, network: &NetworkSpec) -> Result<RangeInclusive<u32>, FindError>;
 
+    /// Returns true if a network is on pairs of a cluster's nodes, of which a run may measure several.
+    fn has_node_pairs(&self, _network: &NetworkSpec) -> bool {
+        false
+    }
+
     /// Returns the reason why a network has no room for one of these shapes, or `None` if it has room.
     fn missing_room(&self, _network: &NetworkSpec, _shapes: &[Shape]) -> Option<UnmetRequirement> {
         None

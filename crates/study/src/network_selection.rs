@@ -106,7 +106,7 @@ impl NetworkSelection {
         catalogue: &dyn Catalogue,
     ) -> Result<Option<String>, Error> {
         let spelled: NetworkSpec = name.parse()?;
-        let misfit = unsupported_node_count(&catalogue.nodes(&spelled)?, shapes);
+        let misfit = unsupported_nodes(&spelled, shapes, catalogue)?;
         let lacks = match misfit {
             None => self.missing_for_network(&spelled, catalogue)?,
             misfit => misfit,
@@ -154,7 +154,23 @@ impl NetworkSelection {
 
 /// Returns the reason why a network cannot have one of these shapes, or `None`. Each shape is measured over all
 /// networks, as there would be no ratios otherwise.
-pub(crate) fn unsupported_node_count(
+pub(crate) fn unsupported_nodes(
+    network: &NetworkSpec,
+    shapes: &[Shape],
+    catalogue: &dyn Catalogue,
+) -> Result<Option<UnmetRequirement>, FindError> {
+    let nodes = catalogue.nodes(network)?;
+    let has_pairs = shapes.iter().any(|shape| shape.node_pair.is_some());
+    if has_pairs && !catalogue.has_node_pairs(network) {
+        return Ok(Some(UnmetRequirement {
+            reason: "it is not on pairs of a cluster's nodes".to_owned(),
+            remedy: "leave --node-pairs out, or measure it in a run of its own".to_owned(),
+        }));
+    }
+    Ok(unsupported_node_count(&nodes, shapes))
+}
+
+fn unsupported_node_count(
     nodes: &RangeInclusive<u32>,
     shapes: &[Shape],
 ) -> Option<UnmetRequirement> {

@@ -8,7 +8,10 @@ use tare_record::{MtuSource, Shape};
 /// Largest number of nodes: enough for every published n:m pair, and small enough for one machine.
 pub(crate) const MOST_NODES: u32 = 32;
 
-/// Expands shapes over every number of nodes, every link and every background load.
+/// Largest number of pairs of a cluster's nodes: each keeps the pods of all networks for the whole run.
+const MOST_NODE_PAIRS: u32 = 32;
+
+/// Expands shapes over every number of nodes, every link, every background load, and every pair of a cluster's nodes.
 pub(crate) fn expand_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<Shape>, Error> {
     let empty = [
         ("nodes", lists.nodes.as_ref().is_some_and(Vec::is_empty)),
@@ -34,7 +37,19 @@ pub(crate) fn expand_nodes(shapes: &[Shape], lists: &ShapeLists) -> Result<Vec<S
             }
         }
     }
-    Ok(all)
+    let of_pair = |node_pair| all.iter().map(move |shape| Shape { node_pair, ..shape.clone() });
+    Ok(node_pairs(lists)?.into_iter().flat_map(of_pair).collect())
+}
+
+/// Returns the numbers of the pairs of nodes. A single pair has no number.
+fn node_pairs(lists: &ShapeLists) -> Result<Vec<Option<u32>>, Error> {
+    match lists.node_pairs {
+        None | Some(1) => Ok(vec![None]),
+        Some(pairs @ 2..=MOST_NODE_PAIRS) => Ok((1..=pairs).map(Some).collect()),
+        Some(other) => {
+            Err(Error::range("node-pairs", other, &format!("a number from 1 to {MOST_NODE_PAIRS}")))
+        }
+    }
 }
 
 /// Returns the values of a list, or a single `None` if there is no list.
@@ -83,6 +98,14 @@ mod tests {
     }
 
     #[test]
+    fn each_pair_of_nodes_is_a_shape_and_a_single_one_has_no_number() {
+        let pairs =
+            |toml| shapes(toml).unwrap().iter().map(|one| one.node_pair).collect::<Vec<_>>();
+        assert_eq!(pairs("node-pairs = 3"), [Some(1), Some(2), Some(3)]);
+        assert_eq!(pairs("node-pairs = 1"), [None]);
+    }
+
+    #[test]
     fn an_mtu_that_the_user_names_is_the_users_where_there_are_several_nodes() {
         assert_eq!(shapes("nodes = [2]\nmtu = [1500]").unwrap()[0].mtu_by, MtuSource::User);
         assert_eq!(shapes("mtu = [1500]").unwrap()[0].mtu_by, MtuSource::Network);
@@ -97,6 +120,7 @@ mod tests {
             ("link = ['rate=1gbit']", "one node has no links: use --nodes 2 or more"),
             ("nodes = [2]\nlink = ['fast']", "invalid link `fast`"),
             ("background = ['cpu']", "invalid background load `cpu`"),
+            ("node-pairs = 0", "invalid value `0` for node-pairs: expected a number from 1 to 32"),
         ];
         for (toml, words) in cases {
             let error = shapes(toml).unwrap_err();

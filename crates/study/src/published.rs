@@ -77,6 +77,7 @@ fn overlay_shape(all: &ShapePattern, one: &ShapePattern) -> ShapePattern {
         mtu: one.mtu.or(all.mtu),
         cpus: one.cpus.clone().or_else(|| all.cpus.clone()),
         background: one.background.clone().or_else(|| all.background.clone()),
+        node_pair: one.node_pair.or(all.node_pair),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sections of a study: the networks that are measured under certain workloads in certain shapes.
 
-use crate::network_selection::{NetworkSelection, unsupported_node_count};
+use crate::network_selection::{NetworkSelection, unsupported_nodes};
 use crate::section_spec::StudySection;
 use crate::shapes::expand_shapes;
 use crate::spec::{ShapeLists, WorkloadSpec};
@@ -85,7 +85,7 @@ impl ExpandedStudy {
             let entry = &chosen.entries[place];
             let spelled: NetworkSpec = entry.network.parse()?;
             let Some(UnmetRequirement { reason, remedy }) =
-                unsupported_node_count(&catalogue.nodes(&spelled)?, shapes)
+                unsupported_nodes(&spelled, shapes, catalogue)?
             else {
                 networks.push(place);
                 continue;

@@ -110,6 +110,8 @@ pub struct ShapeLists {
     pub clamp_mss: Option<bool>,
     /// Background loads of the nodes, each as in `cpu=2`.
     pub background: Option<Vec<String>>,
+    /// Number of pairs of a cluster's nodes, each of which is measured.
+    pub node_pairs: Option<u32>,
     /// Numbers of server containers.
     pub servers: Option<Vec<u32>>,
     /// Numbers of client containers.
@@ -138,6 +140,7 @@ impl ShapeLists {
             link: upper.link.or(self.link),
             clamp_mss: upper.clamp_mss.or(self.clamp_mss),
             background: upper.background.or(self.background),
+            node_pairs: upper.node_pairs.or(self.node_pairs),
             servers: upper.servers.or(self.servers),
             clients: upper.clients.or(self.clients),
             flows: upper.flows.or(self.flows),

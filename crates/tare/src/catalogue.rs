@@ -142,6 +142,10 @@ impl Catalogue for BuildCatalogue {
         self.networks.find(network).map(Network::nodes)
     }
 
+    fn has_node_pairs(&self, network: &NetworkSpec) -> bool {
+        self.networks.find(network).is_ok_and(Network::has_node_pairs)
+    }
+
     fn missing_room(&self, network: &NetworkSpec, shapes: &[Shape]) -> Option<UnmetRequirement> {
         // The port number does not matter, only the number of ports.
         const PORT: u16 = 5201;

@@ -34,7 +34,7 @@ pub(crate) enum ProxyMode {
     Nftables,
 }
 
-/// Cluster with two nodes. Dropping it ends it, and removes its files.
+/// Cluster with two or more nodes: `node1`, `node2` and so on. Dropping it ends it, and removes its files.
 pub(crate) struct Cluster {
     init: Child,
     orders: ChildStdin,
@@ -44,12 +44,21 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster whose nodes have the image of the program under test.
+    /// Starts a cluster with two nodes that have the image of the program under test.
     ///
     /// # Panics
     ///
     /// Panics if the cluster's programs are missing, or the cluster does not start.
     pub(crate) fn start(routes: PodRoutes, proxy: ProxyMode) -> Self {
+        Self::with_nodes(2, routes, proxy)
+    }
+
+    /// Starts a cluster with this number of nodes.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::start`].
+    pub(crate) fn with_nodes(nodes: u32, routes: PodRoutes, proxy: ProxyMode) -> Self {
         let files = ScratchDirectory::new();
         let images = files.create_directory("images", None);
         let programs = programs();
@@ -72,7 +81,7 @@ impl Cluster {
             .args(namespaces)
             .args(["/bin/sh", "-c", &script, "cluster"])
             .arg(files.root())
-            .args([&group, "2", routes.name(), proxy.name()])
+            .args([&group, &nodes.to_string(), routes.name(), proxy.name()])
             .arg(&programs)
             .env("NODE", NODE)
             .env("PATH", format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default()))

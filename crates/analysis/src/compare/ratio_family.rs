@@ -87,7 +87,7 @@ fn distinguishing_values(shape: &Shape, all: &[Shape]) -> String {
 }
 
 /// Returns the parameters of a shape as names and values.
-fn shape_values(shape: &Shape) -> [(&'static str, String); 11] {
+fn shape_values(shape: &Shape) -> [(&'static str, String); 12] {
     [
         ("nodes", shape.nodes.to_string()),
         ("servers", shape.servers.to_string()),
@@ -100,6 +100,7 @@ fn shape_values(shape: &Shape) -> [(&'static str, String); 11] {
         ("link", shape.link.clone().unwrap_or_else(|| "none".to_owned())),
         ("without", shape.without.to_string().replace(", ", "+")),
         ("background", shape.background.clone().unwrap_or_else(|| "none".to_owned())),
+        ("node-pair", shape.node_pair.map_or_else(|| "none".to_owned(), |pair| pair.to_string())),
     ]
 }
 

@@ -151,7 +151,7 @@ pub(crate) fn keep_worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) ->
     let mut kept: Vec<Finding> = Vec::new();
     for finding in findings {
         match kept.iter_mut().find(|one| is_same_kind(one, finding)) {
-            Some(one) if severity(finding) > severity(one) => *one = finding.clone(),
+            Some(one) if finding.severity() > one.severity() => *one = finding.clone(),
             Some(_) => {}
             None => kept.push(finding.clone()),
         }
@@ -185,28 +185,6 @@ fn is_same_kind(one: &Finding, other: &Finding) -> bool {
         (LowHeadroom { resource: one, .. }, LowHeadroom { resource: other, .. }) => one == other,
         (SmallBuffer { asked: one, .. }, SmallBuffer { asked: other, .. }) => one == other,
         _ => one == other,
-    }
-}
-
-/// Returns the severity of a finding among those of its kind.
-fn severity(finding: &Finding) -> f64 {
-    match finding {
-        Finding::EndsDisagree { sent, received } => sent.abs_diff(*received) as f64,
-        Finding::BusyMachine { share } | Finding::Stolen { share } => *share,
-        Finding::OverQuota { waited } => waited.0 as f64,
-        Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
-        Finding::OtherRun { others } => f64::from(*others),
-        Finding::Stall { longest } => longest.0 as f64,
-        Finding::LowHeadroom { used, .. } => *used as f64,
-        Finding::SmallBuffer { granted, .. } => -(*granted as f64),
-        Finding::SenderTooSlow { asked, offered } => 1.0 - offered / asked,
-        Finding::CountNotReached { completed, .. } => -(*completed as f64),
-        Finding::DroppedAtSocket { dropped, of } => *dropped as f64 / (*of).max(1) as f64,
-        Finding::Throttled { times } | Finding::PortsExhausted { times } => *times as f64,
-        Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,
-        Finding::SearchAtSendersLimit { rate } => -rate,
-        Finding::SearchUnfinished { width } => *width,
-        _ => 0.0,
     }
 }
 

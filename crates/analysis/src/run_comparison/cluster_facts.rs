@@ -19,6 +19,7 @@ fn node_facts(document: &Document) -> BTreeMap<String, String> {
         let Finding::NodePair { client, server } = finding else { continue };
         for (end, facts) in [("client", client), ("server", server)] {
             let machine = NodeFacts { service_proxy: None, network_plugin: None, ..facts.clone() };
+            // The scheduler may choose another node that is like it.
             let told = [
                 (format!("node:{end}"), Some(machine.to_string())),
                 ("cluster:kube-proxy".to_owned(), facts.service_proxy.clone()),

@@ -192,11 +192,12 @@ impl ClusterNetworkDefinition {
     }
 
     /// Returns the name of the network's objects in the cluster: networks that differ in an option are apart.
-    pub(super) fn object_name(&self, options: &NetworkOptions) -> String {
+    pub(super) fn object_name(&self, options: &NetworkOptions, pair: Option<u32>) -> String {
         let runtime = options.runtime.map(|name| format!("-{name}")).unwrap_or_default();
         let policies = options.policies.map(|count| format!("-{count}")).unwrap_or_default();
         let local = if options.local { "-local" } else { "" };
-        format!("{}{runtime}{policies}{local}", self.short_name())
+        let pair = pair.map(|number| format!("-pair-{number}")).unwrap_or_default();
+        format!("{}{runtime}{policies}{local}{pair}", self.short_name())
     }
 
     /// Refuses shapes that the network does not support.

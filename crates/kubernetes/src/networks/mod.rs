@@ -90,6 +90,10 @@ impl Network for ClusterNetwork {
         Ok(Topology { hops, findings, ..topology(raised, watch, shape)? })
     }
 
+    fn has_node_pairs(&self) -> bool {
+        true
+    }
+
     fn node_kind(&self) -> NodeKind {
         NodeKind::Machine
     }
@@ -120,17 +124,20 @@ impl ClusterNetwork {
         let session = self.place.session()?;
         let definition = self.definition;
         let (clients, client_node) = match definition.clients {
-            ClientPlacement::OtherNode => (shape.clients, Some(session.client_node())),
+            ClientPlacement::OtherNode => {
+                (shape.clients, Some(session.client_node(shape.node_pair)))
+            }
             ClientPlacement::SameNode => (shape.clients, None),
             ClientPlacement::InServers => (0, None),
         };
         let deployment = session.deployment(&DeploymentRequest {
-            network: &definition.object_name(&site.options),
+            network: &definition.object_name(&site.options, shape.node_pair),
             servers: shape.servers,
             clients,
             pod_network: definition.pod_network,
             runtime_class: site.options.runtime,
-            server_node: session.server_node(),
+            node_pair: shape.node_pair,
+            server_node: session.server_node(shape.node_pair),
             client_node,
         })?;
         let routes = self.routes(&deployment, shape, site)?;

@@ -41,6 +41,8 @@ impl PathEnds<'_> {
 
     fn facts(&self, pod: &RunningPod, seen: &NetnsSnapshot) -> NodeFacts {
         let of_machine = NodeFacts {
+            name: Some(pod.node.clone()),
+            zone: pod.zone.clone(),
             kernel: seen.kernel.clone(),
             processor: seen.processor.clone(),
             cores: seen.cores,

@@ -1,8 +1,9 @@
 //! Commands by which a reader can build the same network.
 
 use super::catalogue::{ClientPlacement, ClusterNetworkDefinition};
+use crate::nodes::{NodeChoice, NodePairs};
 use crate::objects::{
-    NodeChoice, PodRequest, PodRole, PublishedPort, owner_object, pod_object, service_object,
+    PodRequest, PodRole, PublishedPort, owner_object, pod_object, service_object,
 };
 use crate::options::ClusterOptions;
 use crate::run_id::RunId;
@@ -25,8 +26,9 @@ pub(super) fn commands(
         format!("# the image {} must be known to the nodes: tare image --help", options.image),
         apply_line("v1", "ConfigMap", &owner_object(&run)),
     ];
-    let network = definition.object_name(&site.options);
-    let server_node = options.server_node.clone().map_or(NodeChoice::Any, NodeChoice::Named);
+    let network = definition.object_name(&site.options, shape.node_pair);
+    let pairs = NodePairs::new(options.server_nodes.clone(), options.client_nodes.clone());
+    let server_node = pairs.server_node(shape.node_pair);
     let pod = |role, index, node: NodeChoice| {
         let request = PodRequest {
             network: &network,
@@ -40,9 +42,7 @@ pub(super) fn commands(
     };
     lines.extend((0..shape.servers).map(|index| pod(PodRole::Server, index, server_node.clone())));
     let client_node = match definition.clients {
-        ClientPlacement::OtherNode => {
-            Some(options.client_node.clone().map_or(NodeChoice::NotOfServers, NodeChoice::Named))
-        }
+        ClientPlacement::OtherNode => Some(pairs.client_node(shape.node_pair)),
         ClientPlacement::SameNode => Some(server_node.clone()),
         ClientPlacement::InServers => None,
     };

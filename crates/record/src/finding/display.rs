@@ -218,11 +218,17 @@ impl fmt::Display for Finding {
             Self::StandIn { workload, used, reason } => {
                 write!(f, "{used} was measured instead of {workload}: {reason}")
             }
-            Self::NodePair { client, server } if client == server => {
-                write!(f, "the nodes of both ends are alike: {client}")
-            }
             Self::NodePair { client, server } => {
-                write!(f, "the nodes differ: the client's has {client}; the server's {server}")
+                if client.is_like(server) {
+                    write!(f, "the nodes of both ends are alike: {client}")?;
+                } else {
+                    write!(f, "the nodes differ: the client's has {client}; the server's {server}")?;
+                }
+                match (&client.zone, &server.zone) {
+                    (Some(one), Some(other)) if one == other => f.write_str("; they are in one zone"),
+                    (Some(_), Some(_)) => f.write_str("; they are in two zones"),
+                    _ => Ok(()),
+                }
             }
             Self::ProgramStandIn { used, original, reason } => {
                 write!(f, "{used}, a stand-in of tare's, carried the packets instead of {original}: {reason}")

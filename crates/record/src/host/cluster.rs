@@ -17,9 +17,15 @@ pub struct ClusterDescription {
     pub image: String,
 }
 
-/// Facts of a node of a cluster, as a program on it sees them.
+/// Facts of a node of a cluster, as a program on it sees them, and its name and zone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeFacts {
+    /// Name of the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Zone of the node, which clusters from 1.35 on tell pods (the label `topology.kubernetes.io/zone`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// Release of the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
@@ -35,6 +41,15 @@ pub struct NodeFacts {
     /// Network plugins whose devices the node has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_plugin: Option<String>,
+}
+
+impl NodeFacts {
+    /// Returns true if all is equal but the names and the zones.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let anonymous = |node: &Self| Self { name: None, zone: None, ..node.clone() };
+        anonymous(self) == anonymous(other)
+    }
 }
 
 impl fmt::Display for NodeFacts {
@@ -68,8 +83,16 @@ mod tests {
             ..NodeFacts::default()
         };
         let told = |client, server| Finding::NodePair { client, server }.to_string();
+        let named = |name: &str, zone: &str| NodeFacts {
+            name: Some(name.to_owned()),
+            zone: Some(zone.to_owned()),
+            ..node("6.8", 2)
+        };
         let alike = "the nodes of both ends are alike: Linux 6.8, AMD EPYC, 2 cores";
         assert_eq!(told(node("6.8", 2), node("6.8", 2)), alike);
+        let in_zones = |client, server| told(named("a", client), named("b", server));
+        assert_eq!(in_zones("x", "x"), format!("{alike}; they are in one zone"));
+        assert_eq!(in_zones("x", "y"), format!("{alike}; they are in two zones"));
         let differ = "the nodes differ: the client's has Linux 6.8, AMD EPYC, 2 cores; the server's Linux 6.1, AMD EPYC, 1 core";
         assert_eq!(told(node("6.8", 2), node("6.1", 1)), differ);
         let of_cluster = NodeFacts {

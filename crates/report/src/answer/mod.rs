@@ -34,7 +34,8 @@ pub(crate) struct ShapeAnswer<'a> {
 /// Returns the answer for each shape, in the document's order.
 pub(crate) fn answers(document: &Document) -> Vec<ShapeAnswer<'_>> {
     let all = subjects(document);
-    let shared = SharedFacts::find(all.iter().map(|subjects| subjects.shape));
+    let shared =
+        SharedFacts::find(all.iter().map(|subjects| subjects.shape)).naming_nodes(document);
     let answer = |subjects: &ShapeSubjects<'_>| {
         let mut sentences = match subjects.baseline {
             Some(baseline) if !subjects.labels.is_empty() => comparisons(subjects, baseline),

@@ -15,7 +15,7 @@ use tare_record::{Better, Cell, Metric, Verdict};
 /// Least width of a field, px.
 const FIELD: f64 = 78.0;
 /// Height of a field, px.
-const ROW: f64 = 38.0;
+pub(super) const ROW: f64 = 38.0;
 /// Height of the headings above a panel, px.
 const HEAD: f64 = 50.0;
 /// Ratio with the strongest colour, in either direction from 1.
@@ -74,7 +74,7 @@ fn table(columns: &[MetricColumn<'_>], networks: &PageNetworks<'_>) -> DataTable
     table
 }
 
-fn field_datum(cell: Option<&Cell>) -> TableValue {
+pub(super) fn field_datum(cell: Option<&Cell>) -> TableValue {
     let Some(cell) = cell else { return TableValue::none() };
     match (&cell.ratio, &cell.difference, baseline_change(cell)) {
         (Some(ratio), _, Some(words)) => {
@@ -146,7 +146,8 @@ fn two_lines(name: &str) -> (String, String) {
     }
 }
 
-fn draw_field(
+/// Draws a field: the ratio and its verdict, or the figure of a cell that has none.
+pub(super) fn draw_field(
     cell: Option<&Cell>,
     networks: &PageNetworks<'_>,
     [x, y]: [f64; 2],

@@ -14,6 +14,7 @@ mod hop_costs;
 mod latency;
 mod line_chart;
 mod networks;
+mod node_heat_map;
 mod notes;
 mod page_sections;
 mod paths;

@@ -5,7 +5,8 @@ use super::figure::{Figure, SvgLinks};
 use super::networks::PageNetworks;
 use super::subject::subjects;
 use super::{
-    Page, answer, bars, cpu, heat_map, latency, notes, paths, published, sweeps, trial_timelines,
+    Page, answer, bars, cpu, heat_map, latency, node_heat_map, notes, paths, published, sweeps,
+    trial_timelines,
 };
 use crate::Error;
 
@@ -131,6 +132,13 @@ impl PageContent {
             "Figures by number of containers, processes, flows or nodes, or by MTU.",
             "body",
             sweeps::sweeps(&all, networks, detail.sweeps),
+        )?;
+        telling.add_figures(
+            "nodes",
+            "Pairs of nodes",
+            "Figures by the node of the client and the node of the server.",
+            "body",
+            node_heat_map::node_heat_maps(page.document, networks),
         )?;
         telling.add_figures(
             "loss",

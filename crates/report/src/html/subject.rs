@@ -19,7 +19,8 @@ pub(crate) struct Subject<'a> {
 
 /// Collects the subjects of a document, in its order.
 pub(crate) fn subjects<'a>(document: &'a Document, plan: &Plan) -> Vec<Subject<'a>> {
-    let shared = SharedFacts::find(document.cells.iter().map(|cell| &cell.shape));
+    let shared =
+        SharedFacts::find(document.cells.iter().map(|cell| &cell.shape)).naming_nodes(document);
     let mut all: Vec<Subject<'a>> = Vec::new();
     for cell in document.cells.iter().filter(|cell| cell.scope == "aggregate") {
         let workload = WorkloadPlan::find(&plan.workloads, &cell.workload, &cell.parameters)

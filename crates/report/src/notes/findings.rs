@@ -13,6 +13,8 @@ use tare_record::{Cell, Document, Finding, Metric};
 struct FindingGroup<'a> {
     key: FindingKey<'a>,
     worst: Finding,
+    /// True if not all findings of the group are equal.
+    differs: bool,
     workloads: Vec<&'a str>,
     labels: Vec<&'a str>,
 }
@@ -69,7 +71,13 @@ fn groups(document: &Document) -> Vec<FindingGroup<'_>> {
             let known = groups.iter().position(|group| group.key == key);
             let at = known.unwrap_or_else(|| {
                 let (workloads, labels) = (Vec::new(), Vec::new());
-                groups.push(FindingGroup { key, worst: finding.clone(), workloads, labels });
+                groups.push(FindingGroup {
+                    key,
+                    worst: finding.clone(),
+                    differs: false,
+                    workloads,
+                    labels,
+                });
                 groups.len() - 1
             });
             groups[at].add(finding, &cell.workload, &cell.label);
@@ -96,7 +104,8 @@ fn has_line(document: &Document, finding: &Finding) -> bool {
 
 impl<'a> FindingGroup<'a> {
     fn add(&mut self, finding: &Finding, workload: &'a str, label: &'a str) {
-        if severity(finding) > severity(&self.worst) {
+        self.differs |= *finding != self.worst;
+        if finding.severity() > self.worst.severity() {
             self.worst = finding.clone();
         }
         if !self.workloads.contains(&workload) {
@@ -118,7 +127,7 @@ impl<'a> FindingGroup<'a> {
 
     /// Writes the note. `networks` is the number of all networks of the run.
     fn line(&self, networks: usize) -> String {
-        let at_worst = if self.labels.len() > 1 { "at worst, " } else { "" };
+        let at_worst = if self.differs && self.labels.len() > 1 { "at worst, " } else { "" };
         let metric = match self.worst {
             Finding::WarmUpMatters { .. }
             | Finding::Drift { .. }
@@ -177,71 +186,5 @@ fn about(finding: &Finding, metric: Metric) -> String {
         Finding::EncryptedInSoftware { by } => by.clone(),
         Finding::ProgramStandIn { used, .. } => used.clone(),
         _ => String::new(),
-    }
-}
-
-/// Returns the severity of a finding within its kind: larger is worse.
-fn severity(finding: &Finding) -> f64 {
-    let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
-    match finding {
-        Finding::NeverSettled { trials, of } | Finding::Silent { trials, of } => {
-            share(f64::from(*trials), f64::from(*of))
-        }
-        Finding::ModeSwitch { ratio, .. } => *ratio,
-        Finding::Trend { change, .. } | Finding::Drift { change, .. } => change.abs(),
-        Finding::WarmUpMatters { uncut, cut } => share((uncut - cut).abs(), cut.abs()),
-        Finding::EndsDisagree { sent, received } => {
-            share(sent.abs_diff(*received) as f64, *sent as f64)
-        }
-        Finding::BusyMachine { share } | Finding::Stolen { share } => *share,
-        Finding::OverQuota { waited } => waited.as_secs_f64(),
-        Finding::FrequencyChanged { lowest, highest } => share(*highest, *lowest),
-        Finding::Fragmented { packets, refused, .. } => *packets as f64 + *refused as f64,
-        Finding::OtherRun { others } => f64::from(*others),
-        Finding::LowHeadroom { used, limit, .. } => share(*used as f64, *limit as f64),
-        Finding::SmallBuffer { asked, granted } => -share(*granted as f64, *asked as f64),
-        Finding::Stall { longest } => longest.as_secs_f64(),
-        Finding::SenderTooSlow { asked, offered } => 1.0 - share(*offered, *asked),
-        Finding::CountNotReached { asked, completed } => {
-            1.0 - share(*completed as f64, *asked as f64)
-        }
-        Finding::DroppedAtSocket { dropped, of } => share(*dropped as f64, *of as f64),
-        Finding::LossPlaced { lost, of, .. } => share(*lost as f64, *of as f64),
-        Finding::Retransmitted { segments, of, .. } => share(*segments as f64, *of as f64),
-        Finding::Watched { sampling, tcp_info, drops, .. } => sampling + tcp_info + drops,
-        Finding::SoftirqOnOneCore { share, others, .. } => share - others,
-        Finding::Userspace { cores, .. } => *cores,
-        Finding::OffloadLost { before, after, .. } => share(*before, *after),
-        Finding::Throttled { times } | Finding::PortsExhausted { times } => *times as f64,
-        Finding::TimeWaitOverflow { overflowed } => *overflowed as f64,
-        Finding::SpinsOnSharedCore { threads, cores } => {
-            share(f64::from(*threads), f64::from(*cores))
-        }
-        Finding::SearchAtSendersLimit { rate } => -rate,
-        Finding::SearchUnfinished { width } => *width,
-        Finding::FewSamples { beyond, .. } => -(*beyond as f64),
-        Finding::UnreadLines { lines, .. } => lines.len() as f64,
-        Finding::PooledBlocks { blocks } => f64::from(*blocks),
-        Finding::NetworkNotInspected { turns, of, .. } => share(f64::from(*turns), f64::from(*of)),
-        Finding::WaitedForCores { explained, .. } => *explained,
-        Finding::HardwareCounted { running, .. } => 1.0 - running,
-        Finding::Emulated
-        | Finding::Ablated { .. }
-        | Finding::OrderReversed { .. }
-        | Finding::CpuPlaced { .. }
-        | Finding::EncryptedInSoftware { .. }
-        | Finding::OtherCongestionControl { .. }
-        | Finding::SecondAttempt { .. }
-        | Finding::HostCongestion { .. }
-        | Finding::OtherDefaultCongestion { .. }
-        | Finding::MixedCongestion { .. }
-        | Finding::NotPinned { .. }
-        | Finding::WorkloadSkipped { .. }
-        | Finding::StandIn { .. }
-        | Finding::ProgramStandIn { .. }
-        | Finding::Scaled { .. }
-        | Finding::OffloadsKept { .. }
-        | Finding::NodePair { .. }
-        | Finding::OneMachine { .. } => 0.0,
     }
 }

@@ -55,7 +55,7 @@ impl Weight {
             | Finding::UnreadLines { .. }
             | Finding::NetworkNotInspected { .. }
             | Finding::OneMachine { .. } => Self::Reading,
-            Finding::NodePair { client, server } if client != server => Self::Reading,
+            Finding::NodePair { client, server } if !client.is_like(server) => Self::Reading,
             Finding::Retransmitted { segments, of, .. }
                 if (*segments as f64) < LEAST_RETRANSMITTED * *of as f64 =>
             {

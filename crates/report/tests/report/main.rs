@@ -8,6 +8,7 @@ mod findings;
 mod fixture;
 mod formats;
 mod markup;
+mod node_pairs;
 mod notes;
 mod page;
 mod pairs;

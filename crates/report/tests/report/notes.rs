@@ -48,10 +48,12 @@ fn a_finding_of_all_networks_names_none() {
     let mut document = quick();
     document.cells.iter_mut().for_each(|cell| cell.findings.push(Finding::Stolen { share: 0.1 }));
     let told = notes(&document, NoteExtent::All);
-    assert!(
-        told[0].starts_with("note: tcp-stream, tcp-rr over all networks: at worst, "),
-        "{told:?}"
-    );
+    let same = "note: tcp-stream, tcp-rr over all networks: the hypervisor took 10 % ";
+    assert!(told[0].starts_with(same), "{told:?}");
+    document.cells[0].findings = vec![Finding::Stolen { share: 0.2 }];
+    let told = notes(&document, NoteExtent::All);
+    let worst = "note: tcp-stream, tcp-rr over all networks: at worst, the hypervisor took 20 % ";
+    assert!(told[0].starts_with(worst), "{told:?}");
 }
 
 #[test]

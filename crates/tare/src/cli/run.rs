@@ -71,6 +71,9 @@ pub(crate) struct RunArguments {
     pub(crate) docker: DockerArguments,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
+    /// Number of pairs of nodes, each with ratios of its own [default: as many as nodes are named, else 1]
+    #[arg(long, visible_alias = "pairs", value_name = "N", help_heading = "Kubernetes")]
+    pub(crate) node_pairs: Option<u32>,
 
     /// Time during which payload flows in a trial
     #[arg(short, long, value_name = "T", allow_hyphen_values = true, help_heading = "Method")]

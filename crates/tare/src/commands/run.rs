@@ -82,6 +82,9 @@ fn plan(
         study = tare_study::scaled(study).map_err(usage_error)?;
     }
     let mut study = study.overlaid(study_from_flags(arguments));
+    let node_pairs = arguments.cluster.node_pairs(arguments.node_pairs);
+    let node_pairs = node_pairs.map_err(|reason| usage_error(anyhow::Error::msg(reason)))?;
+    study.shape.node_pairs = node_pairs.or(study.shape.node_pairs);
     apply_workload_flags(&mut study, arguments, everything)?;
     let mut plan =
         study.plan(everything, tare_study::block_order::fresh_seed()).map_err(usage_error)?;
@@ -222,6 +225,7 @@ fn shape(arguments: &ShapeArguments) -> ShapeLists {
         link: texts(&arguments.link),
         clamp_mss: arguments.clamp_mss.then_some(true),
         background: texts(&arguments.background),
+        node_pairs: None,
         servers: some(&arguments.servers),
         clients: some(&arguments.clients),
         processes: some(&arguments.processes),

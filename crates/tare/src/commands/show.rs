@@ -77,6 +77,7 @@ pub(crate) fn one_shape(arguments: &ShapeArguments) -> anyhow::Result<Shape> {
         mtu_by,
         clamp_mss: arguments.clamp_mss,
         background: parse_background(arguments)?,
+        node_pair: None,
         servers: count("servers", &arguments.servers)?,
         clients: count("clients", &arguments.clients)?,
         processes: count("processes", &arguments.processes)?,

@@ -2,7 +2,7 @@
 
 use super::{ClusterAccessArguments, ClusterArguments};
 use std::sync::Arc;
-use tare_kubernetes::{ClusterOptions, ClusterPlace, PREFIX};
+use tare_kubernetes::{ClusterOptions, ClusterPlace, NamedNodes, PREFIX};
 use tare_network::Network;
 use tare_record::{ClusterDescription, Plan};
 
@@ -40,8 +40,8 @@ impl ClusterSupport {
         let place = ClusterPlace::new(ClusterOptions {
             image: arguments.pod_image.clone().unwrap_or_else(|| access.image.clone()),
             pull_secrets: arguments.image_pull_secret.clone(),
-            server_node: arguments.server_node.clone(),
-            client_node: arguments.client_node.clone(),
+            server_nodes: NamedNodes(arguments.server_node.clone()),
+            client_nodes: NamedNodes(arguments.client_node.clone()),
             tolerations: arguments.toleration.clone(),
             node_labels: arguments.node_label.clone(),
             priority_class: arguments.priority_class.clone(),

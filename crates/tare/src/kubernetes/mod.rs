@@ -52,12 +52,12 @@ pub(crate) struct ClusterArguments {
     /// Secret with which nodes pull the image; may be repeated
     #[arg(long, value_name = "SECRET", help_heading = "Kubernetes")]
     pub(crate) image_pull_secret: Vec<String>,
-    /// Node of the servers [default: the scheduler chooses]
-    #[arg(long, value_name = "NODE", help_heading = "Kubernetes")]
-    pub(crate) server_node: Option<String>,
-    /// Node of the clients of networks between two nodes [default: the scheduler chooses]
-    #[arg(long, value_name = "NODE", help_heading = "Kubernetes")]
-    pub(crate) client_node: Option<String>,
+    /// Node of the servers; several are for one pair of nodes each [default: the scheduler chooses]
+    #[arg(long, value_name = "NODE", value_delimiter = ',', help_heading = "Kubernetes")]
+    pub(crate) server_node: Vec<String>,
+    /// Node of the clients of networks between two nodes; several are for one pair each [default: the scheduler chooses]
+    #[arg(long, value_name = "NODE", value_delimiter = ',', help_heading = "Kubernetes")]
+    pub(crate) client_node: Vec<String>,
     /// Label that the nodes have; may be repeated
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Kubernetes")]
     pub(crate) node_label: Vec<String>,
@@ -67,4 +67,50 @@ pub(crate) struct ClusterArguments {
     /// Priority class of the pods
     #[arg(long, value_name = "CLASS", help_heading = "Kubernetes")]
     pub(crate) priority_class: Option<String>,
+}
+
+impl ClusterArguments {
+    /// Returns the number of pairs of nodes: the one that is asked for, or else the number of named nodes of a role.
+    ///
+    /// # Errors
+    /// A role has several named nodes, and not one for each pair.
+    pub(crate) fn node_pairs(&self, asked: Option<u32>) -> Result<Option<u32>, String> {
+        let named = [("--server-node", &self.server_node), ("--client-node", &self.client_node)];
+        let several = named.into_iter().filter(|(_, nodes)| nodes.len() > 1);
+        let mut pairs = asked.map(|pairs| (pairs as usize, "--node-pairs"));
+        for (flag, nodes) in several {
+            let (wanted, by) = *pairs.get_or_insert((nodes.len(), flag));
+            if nodes.len() != wanted {
+                return Err(format!(
+                    "{flag} names {} nodes, and {by} asks for {wanted} pairs: name one node for all pairs, or one for each",
+                    nodes.len()
+                ));
+            }
+        }
+        Ok(pairs.and_then(|(pairs, _)| u32::try_from(pairs).ok()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_as_many_as_nodes_are_named() {
+        let pairs = |servers: &[&str], clients: &[&str], asked| {
+            let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+            let (server_node, client_node) = (own(servers), own(clients));
+            ClusterArguments { server_node, client_node, ..ClusterArguments::default() }
+                .node_pairs(asked)
+        };
+        assert_eq!(pairs(&[], &[], None), Ok(None));
+        assert_eq!(pairs(&["a"], &["b"], None), Ok(None));
+        assert_eq!(pairs(&["a"], &[], Some(3)), Ok(Some(3)));
+        assert_eq!(pairs(&["a"], &["b", "c"], None), Ok(Some(2)));
+        assert_eq!(pairs(&["a", "b"], &["b", "a"], Some(2)), Ok(Some(2)));
+        let error = pairs(&["a", "b"], &["b", "c", "a"], None).unwrap_err();
+        assert!(error.starts_with("--client-node names 3 nodes, and --server-node asks for 2"));
+        let error = pairs(&["a", "b"], &[], Some(3)).unwrap_err();
+        assert!(error.starts_with("--server-node names 2 nodes, and --node-pairs asks for 3"));
+    }
 }

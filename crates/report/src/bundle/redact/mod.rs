@@ -112,6 +112,7 @@ impl Redaction {
             Rule::Remove => REDACTED.to_owned(),
             Rule::Day => day(text),
             Rule::Name => self.name(text),
+            Rule::Numbered(kind) => self.placeholder(kind, text),
             Rule::Device => self.device(text),
             Rule::Engine => self.placeholders.engine(text),
             Rule::Image => image(text),

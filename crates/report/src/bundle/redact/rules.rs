@@ -11,6 +11,8 @@ pub(super) enum Rule {
     Day,
     /// Name or label of a network or a study: parts that are not public have placeholders.
     Name,
+    /// Name of this kind: it has a placeholder.
+    Numbered(&'static str),
     /// Name of a network device: it has a placeholder unless it is public.
     Device,
     /// Address, name or context of an engine: it has a placeholder.
@@ -61,6 +63,11 @@ const RULES: &[(&str, Rule)] = &[
     ("environment.time", Rule::Day),
     ("environment.virtualisation", Rule::Keep),
     ("resumed.time", Rule::Day),
+    // Nodes of a cluster.
+    ("findings.[].client.name", Rule::Numbered("node")),
+    ("findings.[].client.zone", Rule::Numbered("zone")),
+    ("findings.[].server.name", Rule::Numbered("node")),
+    ("findings.[].server.zone", Rule::Numbered("zone")),
     // Histograms.
     ("intervals.[].connect", Rule::Keep),
     ("intervals.[].latency", Rule::Keep),
