@@ -13,6 +13,7 @@ mod measured;
 mod names;
 mod node_pairs;
 mod policies;
+mod requests;
 mod rights;
 mod runtimes;
 mod services;

@@ -8,6 +8,9 @@ use support::{hops, list};
 const ALL: &str = "k8s:host,k8s:pod,k8s:service,k8s:nodeport,k8s:nodeport+local,k8s:hairpin,k8s:pod-same-node,\
                    k8s:service-same-node,k8s:service-same-node+local,k8s:host-same-node";
 
+/// Time during which payload flows in a trial, seconds.
+const FLOW_SECONDS: f64 = 0.2;
+
 /// Workloads over each. A service translates each lookup anew.
 const WORKLOADS: [&str; 3] = ["tcp-rr", "udp-rr", "dns-rr"];
 
@@ -69,4 +72,28 @@ fn every_network_is_measured_over_routes_and_iptables() {
 #[test]
 fn every_network_is_measured_over_tunnels_and_nftables() {
     measure_all(&Cluster::start(PodRoutes::Vxlan, ProxyMode::Nftables), "nftables");
+}
+
+#[test]
+fn pods_are_measured_over_flannel_which_is_named() {
+    let cluster = Cluster::start(PodRoutes::Flannel, ProxyMode::Iptables);
+    let asked = ["--network", "k8s:host,k8s:pod,k8s:service", "--workload", "tcp-rr,udp-rr"];
+    let short = ["--blocks", "1", "--duration", "200ms", "--out", "flannel"];
+    let before = cluster.packets_sent_by_first_node("flannel.1");
+    let document = cluster.measure(&[&asked[..], &short].concat());
+    assert_eq!(list(&document, "failed"), [] as [Value; 0]);
+    let pair = known_nodes(&document, "k8s:host");
+    for end in ["client", "server"] {
+        assert_eq!(pair[end]["network_plugin"], "flannel", "{pair}");
+    }
+    // Every transaction over pods sends a packet from each node. The rate is that after the warm-up, so half of it is safe.
+    let counted: f64 = list(&document, "cells")
+        .iter()
+        .filter(|cell| cell["metric"] == "transactions" && cell["network"] != "k8s:host")
+        .filter_map(|cell| cell["mean"].as_f64())
+        .map(|rate| rate * FLOW_SECONDS / 2.0)
+        .sum();
+    let sent = cluster.packets_sent_by_first_node("flannel.1") - before;
+    assert!(counted > 0.0 && sent as f64 >= counted, "{sent} packets for {counted} transactions");
+    cluster.expect_nothing_left();
 }

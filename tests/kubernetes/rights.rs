@@ -3,6 +3,9 @@
 use crate::cluster::{Cluster, PodRoutes, ProxyMode};
 use support::program::binary;
 
+/// Resource of the right that a run can do without, as the Role has it.
+const EVENTS: &str = "\"events\"";
+
 /// Returns the Role that `tare kubernetes rbac` prints, bound to the certificate's user.
 fn role(cluster: &Cluster) -> String {
     let output = cluster.command("admin", binary()).args(["kubernetes", "rbac"]).output().unwrap();
@@ -48,11 +51,17 @@ fn the_printed_role_is_enough_and_each_of_its_verbs_is_needed() {
     let refused = cluster.start_tare("user", &host).wait();
     refused.assert_error(1, &["k8s:host cannot run", "violates PodSecurity", "namespace"]);
     assert_eq!(cluster.leftovers(), "");
+    // Events only tell why a pod does not start.
+    let reasons = format!("- apiGroups: [\"\"]\n  resources: [{EVENTS}]\n  verbs: [\"list\"]\n");
+    assert_eq!(role.matches(&reasons).count(), 1, "{role}");
+    cluster.apply(&role.replace(&reasons, ""));
+    run("k8s:pod", "without-events").expect(0);
     let lists = |name: &'static str| {
         role.lines().filter_map(move |line| line.trim().strip_prefix(name)?.strip_suffix(']'))
     };
     let mut tried = 0;
-    for (at, (resource, verbs)) in lists("resources: [").zip(lists("verbs: [")).enumerate() {
+    let needed = lists("resources: [").zip(lists("verbs: [")).enumerate();
+    for (at, (resource, verbs)) in needed.filter(|(_, (resource, _))| *resource != EVENTS) {
         // Without the right to make policies, the other networks are measured.
         let networks =
             if resource.contains("networkpolicies") { "k8s:policy" } else { "k8s:pod,k8s:service" };

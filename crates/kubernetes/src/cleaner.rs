@@ -121,7 +121,7 @@ impl ClusterCleaner {
         let owners: Api<ConfigMap> = Api::namespaced(self.client.client(), self.client.namespace());
         self.client.wait(async {
             for run in &self.ended {
-                delete_pods(&pods, &run.pods).await?;
+                delete_pods(&pods, &format!("{RUN_LABEL}={}", run.id), &run.pods).await?;
                 let answer = owners.delete(&run.owner, &DeleteParams::background()).await;
                 deletion(format!("delete the ConfigMap {}", run.owner), answer)?;
             }

@@ -193,7 +193,8 @@ impl Deployment {
             if let Some(PublishedService { name, .. }) = service {
                 delete_service(client, &name).await?;
             }
-            pods::delete_pods(&Api::namespaced(client.client(), client.namespace()), &names).await
+            let pods = Api::namespaced(client.client(), client.namespace());
+            pods::delete_pods(&pods, &self.selector(), &names).await
         })?;
         self.policies.remove()
     }
@@ -209,8 +210,8 @@ impl Deployment {
         let names: Vec<String> = of_role(PodRole::Server, wanted.servers)
             .chain(of_role(PodRole::Client, wanted.clients))
             .collect();
-        client
-            .wait(pods::delete_pods(&Api::namespaced(client.client(), client.namespace()), &names))
+        let pods = Api::namespaced(client.client(), client.namespace());
+        client.wait(pods::delete_pods(&pods, &self.selector(), &names))
     }
 }
 

@@ -4,11 +4,11 @@ use crate::cluster_client::ClusterClient;
 use crate::cluster_error::cluster_error;
 use crate::pod_state;
 use crate::pod_warnings::PodWarnings;
-use crate::pods::PARALLEL_REQUESTS;
+use crate::pods::{PARALLEL_REQUESTS, list_and_watch};
 use futures_util::{StreamExt as _, TryStreamExt as _, pin_mut, stream};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use kube::api::{ListParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{PostParams, WatchEvent};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tare_network::{Error, scaled_timeout};
@@ -18,9 +18,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Time without a change after which the cluster is asked for its warnings.
 const WARNING_PERIOD: Duration = Duration::from_secs(5);
-
-/// Length of one watch, seconds: the API server ends it then, and another begins.
-const WATCH_SECONDS: u32 = 20;
 
 /// Creates pods, and waits until their containers run. Returns them in the order of the requests.
 pub(crate) fn start_pods(
@@ -72,15 +69,11 @@ impl PodStart<'_> {
 
     /// Lists the pods, and follows one watch to its end. Returns the pods if all of them run.
     async fn follow(&mut self, deadline: Instant) -> Result<Option<Vec<Pod>>, Error> {
-        let listed = self.pods.list(&ListParams::default().labels(self.selector)).await;
-        let listed = listed.map_err(|refusal| cluster_error(self.what(), &refusal))?;
-        let version = listed.metadata.resource_version.unwrap_or_default();
-        self.known.extend(
-            listed.items.into_iter().filter_map(|pod| Some((pod.metadata.name.clone()?, pod))),
-        );
-        let watching = WatchParams::default().labels(self.selector).timeout(WATCH_SECONDS);
-        let changes = self.pods.watch(&watching, &version).await;
-        let changes = changes.map_err(|refusal| cluster_error(self.what(), &refusal))?;
+        let (listed, changes) = list_and_watch(&self.pods, self.selector)
+            .await
+            .map_err(|refusal| cluster_error(self.what(), &refusal))?;
+        let named = |pod: Pod| Some((pod.metadata.name.clone()?, pod));
+        self.known.extend(listed.into_iter().filter_map(named));
         pin_mut!(changes);
         loop {
             if let Some(running) = self.all_running()? {

@@ -23,6 +23,8 @@ pub(crate) enum PodRoutes {
     Direct,
     /// Tunnels (VXLAN).
     Vxlan,
+    /// Tunnels (VXLAN) of the real flannel, whose daemon reads the pods' networks of all nodes from the API.
+    Flannel,
 }
 
 /// Mode of kube-proxy.
@@ -134,10 +136,18 @@ impl Cluster {
 
     /// Returns the first process of the cluster's namespaces.
     fn first_process(&self) -> u32 {
-        let parent = self.init.id();
-        let children = format!("/proc/{parent}/task/{parent}/children");
-        let children = fs::read_to_string(children).expect("the kernel lists children");
-        children.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("it runs")
+        *children_of(self.init.id()).first().expect("it runs")
+    }
+
+    /// Returns the number of packets that a device of the first node has sent.
+    pub(crate) fn packets_sent_by_first_node(&self, device: &str) -> u64 {
+        // The first process of the cluster starts the nodes in their order, before everything else.
+        let node = children_of(self.first_process())[0];
+        let mut command = tied_command(User::Caller, "nsenter");
+        command.args(["--target", &node.to_string(), "--net", "ip", "-json", "-statistics"]);
+        command.args(["link", "show", "dev", device]);
+        let told = RunningProgram::spawn(&mut command).wait().expect(0).json();
+        told[0]["stats64"]["tx"]["packets"].as_u64().expect("a counter")
     }
 
     /// Starts the program under test on the machine of the control plane, as this user of the cluster.
@@ -239,6 +249,7 @@ impl PodRoutes {
         match self {
             Self::Direct => "routes",
             Self::Vxlan => "vxlan",
+            Self::Flannel => "flannel",
         }
     }
 }
@@ -258,4 +269,11 @@ fn programs() -> PathBuf {
     let is_built = directory.join("cluster-programs").is_file();
     assert!(is_built, "{} is missing: make setup-kubernetes", directory.display());
     directory
+}
+
+/// Returns the children of a process, in the order of their start.
+fn children_of(parent: u32) -> Vec<u32> {
+    let children = format!("/proc/{parent}/task/{parent}/children");
+    let children = fs::read_to_string(children).expect("the kernel lists children");
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }

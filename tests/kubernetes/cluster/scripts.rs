@@ -97,7 +97,7 @@ for node in $(seq "$nodes"); do
                 bridge fdb replace 0a:00:00:00:00:0$other dev vxlan dst 10.90.0.$((10 + other))
                 ip route add 10.244.$other.0/24 via 10.244.$other.0 dev vxlan onlink
             "
-        else
+        elif [ "$pods" = routes ]; then
             nsenter --target "$machine" --net ip route add "10.244.$other.0/24" via "10.90.0.$((10 + other))"
         fi
     done
@@ -109,10 +109,17 @@ started() {
     "$programs/cluster-programs" "$name" "$@" >"log/$name" 2>&1 </dev/null &
     echo $! >"log/$name.pid"
 }
+# What the administrator asks for, which tests count.
+cat >audit.yaml <<END
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules: [{level: Metadata, users: [admin]}]
+END
 start_api() {
     started kube-apiserver --advertise-address=10.90.0.10 --etcd-servers=http://127.0.0.1:2379 \
         --service-cluster-ip-range=10.96.0.0/16 --authorization-mode=Node,RBAC --allow-privileged=true \
-        --enable-admission-plugins=NodeRestriction --client-ca-file=pki/ca.crt \
+        --enable-admission-plugins=NodeRestriction --audit-policy-file=audit.yaml --audit-log-path=log/audit --client-ca-file=pki/ca.crt \
         --tls-cert-file=pki/api.crt --tls-private-key-file=pki/api.key \
         --kubelet-certificate-authority=pki/ca.crt --kubelet-preferred-address-types=InternalIP \
         --kubelet-client-certificate=pki/to-kubelet.crt --kubelet-client-key=pki/to-kubelet.key \
@@ -135,6 +142,23 @@ started kube-scheduler --kubeconfig=kubeconfig/scheduler --leader-elect=false --
 for node in $(seq "$nodes"); do
     until kubectl get node "node$node" >/dev/null 2>&1; do sleep 0.2; done
 done
+# Each node's part of the pods' network is where its plugin has it, and flannel connects the parts.
+if [ "$pods" = flannel ]; then
+    echo '{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}' >flannel.json
+    for node in $(seq "$nodes"); do
+        part="10.244.$node.0/24"
+        kubectl patch node "node$node" --patch "{\"spec\": {\"podCIDR\": \"$part\", \"podCIDRs\": [\"$part\"]}}" >/dev/null
+        eval "machine=\$machine$node"
+        NODE_NAME=node$node nsenter --target "$machine" --net --mount flanneld --kube-subnet-mgr --iface eth0 \
+            --kubeconfig-file "$directory/kubeconfig/admin" --net-config-path "$directory/flannel.json" \
+            >"log/flannel$node" 2>&1 </dev/null &
+    done
+    for node in $(seq "$nodes"); do
+        eval "machine=\$machine$node"
+        others() { nsenter --target "$machine" --net ip route show dev flannel.1 2>/dev/null | wc -l; }
+        until [ "$(others)" = $((nodes - 1)) ]; do sleep 0.1; done
+    done
+fi
 kubectl wait --for=condition=Ready node --all --timeout=120s >/dev/null
 # A pod needs its namespace's own account.
 until kubectl get serviceaccount default >/dev/null 2>&1; do sleep 0.1; done

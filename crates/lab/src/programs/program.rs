@@ -38,6 +38,8 @@ pub(crate) struct Program {
     pub(crate) name: String,
     /// Executable: a name on the PATH, or an absolute path.
     pub(crate) program: String,
+    /// Executable that it executes in turn, if it is a script that does so: a name on the PATH, or an absolute path.
+    pub(crate) executes: Option<String>,
     /// Arguments, without the program's own name.
     pub(crate) arguments: Vec<String>,
     /// Variables that are added to its environment.
@@ -47,6 +49,8 @@ pub(crate) struct Program {
     pub(crate) files: Vec<(String, String)>,
     /// Condition on which the next program may start.
     pub(crate) ready: ReadyCondition,
+    /// Number of times that it is started at most, if it ends by itself before it is ready.
+    pub(crate) attempts: u32,
     /// True if it starts in [`runtime_directory`](tare_sandbox::programs::runtime_directory), because it writes to its
     /// working directory; otherwise it starts in the root.
     pub(crate) in_runtime_directory: bool,
@@ -75,10 +79,12 @@ impl Program {
             space,
             name: program.rsplit('/').next().unwrap_or(program).to_owned(),
             program: program.to_owned(),
+            executes: None,
             arguments: arguments.into_iter().map(Into::into).collect(),
             environment: Vec::new(),
             files: Vec::new(),
             ready,
+            attempts: 1,
             in_runtime_directory: false,
             stands_in: None,
         }
@@ -87,6 +93,16 @@ impl Program {
     /// Sets the name of the program.
     pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
+    }
+
+    /// Declares the executable that the program, a script, executes in turn.
+    pub(crate) fn executing(self, program: impl Into<String>) -> Self {
+        Self { executes: Some(program.into()), ..self }
+    }
+
+    /// Has the program started again if it ends by itself before it is ready, up to this number of times in all.
+    pub(crate) fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
     }
 
     /// Declares the program a stand-in.

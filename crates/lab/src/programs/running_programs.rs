@@ -89,8 +89,10 @@ fn panic_outcome() -> (Vec<Daemon>, Result<(), Error>) {
 /// Returns the private directories, except those that contain one of the programs.
 fn private_directories(programs: &[Program]) -> Result<Vec<&'static str>, Error> {
     let mut private = PRIVATE_DIRECTORIES.to_vec();
-    for program in programs {
-        let path = find_program(&program.program)?;
+    let executables =
+        programs.iter().flat_map(|one| std::iter::once(&one.program).chain(&one.executes));
+    for program in executables {
+        let path = find_program(program)?;
         private.retain(|directory| !path.starts_with(directory));
     }
     Ok(private)
@@ -146,13 +148,41 @@ enum StartOutcome {
     Halted,
 }
 
-/// Starts one program and waits until it is ready.
+/// Failure of one attempt to start a program.
+struct StartFailure {
+    error: Error,
+    /// True if the daemon ended by itself before it was ready.
+    has_ended: bool,
+}
+
+impl From<Error> for StartFailure {
+    fn from(error: Error) -> Self {
+        Self { error, has_ended: false }
+    }
+}
+
+/// Starts one program and waits until it is ready. A program that ends before that is started again, if it may be.
 fn start_program(
     station: &ExecContext,
     program: &Program,
     log: &Log,
     halt: &HaltFlag,
 ) -> Result<StartOutcome, Error> {
+    let mut attempt = 1;
+    loop {
+        match start_once(station, program, log, halt) {
+            Err(StartFailure { has_ended: true, .. }) if attempt < program.attempts => attempt += 1,
+            outcome => return outcome.map_err(|failure| failure.error),
+        }
+    }
+}
+
+fn start_once(
+    station: &ExecContext,
+    program: &Program,
+    log: &Log,
+    halt: &HaltFlag,
+) -> Result<StartOutcome, StartFailure> {
     let mut command = command(program)?;
     command.stdin(Stdio::null()).stdout(log.stdio()?).stderr(log.stdio()?);
     let mut child = if program.in_runtime_directory {
@@ -161,7 +191,7 @@ fn start_program(
         station.start(command)
     }?;
     if program.ready == ReadyCondition::Exited {
-        return await_step(child, halt);
+        return Ok(await_step(child, halt)?);
     }
     match readiness::wait(station, &program.ready, &mut child, log, halt) {
         Ok(true) => Ok(StartOutcome::DaemonReady(child)),
@@ -170,8 +200,9 @@ fn start_program(
             Ok(StartOutcome::Halted)
         }
         Err(error) => {
+            let has_ended = matches!(child.try_wait(), Ok(Some(_)));
             kill_group(&mut child);
-            Err(error)
+            Err(StartFailure { error, has_ended })
         }
     }
 }

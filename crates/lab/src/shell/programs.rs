@@ -44,11 +44,10 @@ fn namespace_lines<'a>(place: &str, programs: impl Iterator<Item = &'a Program>)
         }
         let log = format!("{own}/{}.log", program.name);
         let started = start_command(place, program);
-        match program.ready {
-            ReadyCondition::Exited => lines.push(started),
-            _ => lines.push(format!("{started} >{log} 2>&1 &")),
+        match readiness_test(place, &program.ready, &log) {
+            None => lines.push(started),
+            Some(test) => lines.extend(daemon_lines(&started, &test, &log, program.attempts)),
         }
-        lines.extend(wait_command(place, &program.ready, &log));
     }
     lines
 }
@@ -68,9 +67,26 @@ fn start_command(place: &str, program: &Program) -> String {
     words.join(" ")
 }
 
-/// Returns the line that waits until a program is ready. Returns `None` for a step.
-fn wait_command(place: &str, ready: &ReadyCondition, log: &str) -> Option<String> {
-    let test = match ready {
+/// Returns the lines that start a daemon and wait until it is ready, or has ended.
+fn daemon_lines(started: &str, test: &str, log: &str, attempts: u32) -> Vec<String> {
+    let start = format!("{started} >{log} 2>&1 &");
+    let wait = format!("until {test}; do kill -0 $! || break; sleep 0.1; done");
+    if attempts == 1 {
+        return vec![start, wait];
+    }
+    let again = (1..=attempts).map(|attempt| attempt.to_string()).collect::<Vec<_>>().join(" ");
+    vec![
+        format!("for attempt in {again}; do"),
+        start,
+        wait,
+        format!("if {test}; then break; fi"),
+        "done".to_owned(),
+    ]
+}
+
+/// Returns the test that a daemon is ready. Returns `None` for a step.
+fn readiness_test(place: &str, ready: &ReadyCondition, log: &str) -> Option<String> {
+    Some(match ready {
         ReadyCondition::Exited => return None,
         ReadyCondition::ListensOn(socket) => format!("[ -S {socket} ]"),
         ReadyCondition::FileWritten(file) => format!("[ -s {file} ]"),
@@ -82,8 +98,7 @@ fn wait_command(place: &str, ready: &ReadyCondition, log: &str) -> Option<String
             let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
             format!("ip netns exec {place} {} >/dev/null 2>&1", words.join(" "))
         }
-    };
-    Some(format!("until {test}; do sleep 0.1; done"))
+    })
 }
 
 #[cfg(test)]
@@ -108,8 +123,25 @@ mod tests {
             "router id 1;",
             "END",
             "ip netns exec node-0 env X=1 bird -c '/run/node-0/a b' >/run/node-0/bird.log 2>&1 &",
-            "until [ -S /run/node-0/s ]; do sleep 0.1; done",
+            "until [ -S /run/node-0/s ]; do kill -0 $! || break; sleep 0.1; done",
             "ip netns exec node-0 birdc show",
+        ];
+        assert_eq!(lines(&wiring), expected);
+    }
+
+    #[test]
+    fn a_daemon_that_may_be_started_again_is_started_until_it_is_ready() {
+        let mut wiring = Wiring::new(Family::Ipv4, 1500);
+        let node = wiring.add_namespace("node-0", &[]);
+        let ready = ReadyCondition::FileWritten("/run/node-0/up".to_owned());
+        wiring.programs.push(Program::daemon::<&str>(node, "kit", [], ready).with_attempts(2));
+        let expected = [
+            "mkdir -p /run/node-0",
+            "for attempt in 1 2; do",
+            "ip netns exec node-0 kit >/run/node-0/kit.log 2>&1 &",
+            "until [ -s /run/node-0/up ]; do kill -0 $! || break; sleep 0.1; done",
+            "if [ -s /run/node-0/up ]; then break; fi",
+            "done",
         ];
         assert_eq!(lines(&wiring), expected);
     }
@@ -130,7 +162,9 @@ mod tests {
                 "(".to_owned(),
                 format!("mkdir -p /run/{name}"),
                 format!("ip netns exec {name} bird >{log} 2>&1 &"),
-                format!("until grep -qF up {log} && grep -qF 'and away' {log}; do sleep 0.1; done"),
+                format!(
+                    "until grep -qF up {log} && grep -qF 'and away' {log}; do kill -0 $! || break; sleep 0.1; done"
+                ),
                 format!("ip netns exec {name} birdc show"),
                 ") & shells=\"$shells $!\"".to_owned(),
             ]

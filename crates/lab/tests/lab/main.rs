@@ -108,6 +108,7 @@ fn main() -> ExitCode {
         }
         ["hold"] => leftovers::hold(),
         ["hold-network", name] => user_mode::hold(name),
+        ["converse-over", name] => user_mode::converse_over(name),
         ["refuse-network", name] => user_mode::refuse(name),
         ["raise-ovs"] => daemons::raise_ovs(),
         ["raise-flannel"] => daemons::raise_flannel(),

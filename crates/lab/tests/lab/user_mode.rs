@@ -51,6 +51,10 @@ pub(crate) fn all() -> Vec<Case> {
     }
     let of = |name| Case::of_network("the_shown_commands_build_it", name, shown_commands_build_it);
     cases.extend(published.map(of));
+    let tried_again = "a_start_that_fails_once_is_tried_again";
+    cases.push(Case::of_network(tried_again, "rootlesskit", is_tried_again));
+    let of = |name| Case::of_network("shown_commands_try_again", name, shown_commands_try_again);
+    cases.extend(["rootlesskit", "rootlesskit-slirp"].map(of));
     let of = |name| Case::of_network("sigkill_leaves_nothing", name, sigkill_leaves_nothing);
     cases.extend(["pasta", "slirp4netns", "rootlesskit"].map(of));
     let of = |name| Case::of_network("a_dropped_network_is_gone", name, a_dropped_network_is_gone);
@@ -270,8 +274,54 @@ fn a_dropped_network_is_gone(name: &str) {
     }
 }
 
-/// The commands that `tare show` prints build a network over whose published port bytes come back.
+/// Writes an nsenter that fails once, as it does for a RootlessKit whose child executes itself at that moment.
+fn write_failing_nsenter(scratch: &ScratchDirectory) {
+    let installed = tare_sandbox::program::find("nsenter").expect("nsenter is installed");
+    let failed = scratch.path("failed");
+    let script = format!(
+        "#!/bin/sh\n\
+         mkdir {failed} 2>/dev/null || exec {nsenter} \"$@\"\n\
+         echo \"nsenter: cannot open /proc/$2/ns/net: No such file or directory\" >&2\n\
+         exit 1\n",
+        failed = failed.display(),
+        nsenter = installed.display(),
+    );
+    scratch.write_program("nsenter", &script);
+}
+
+fn is_tried_again(name: &str) {
+    let scratch = ScratchDirectory::new();
+    write_failing_nsenter(&scratch);
+    // Programs have a /tmp of their own, unless they are there themselves.
+    let installed = tare_sandbox::program::find(name).expect("it is installed");
+    let copy = scratch.path(name);
+    std::fs::copy(installed, &copy).expect("it can be copied");
+    let by_path = format!("{name}:{}", copy.display());
+    assert_eq!(output_with_programs(&scratch, &["converse-over", &by_path]), "conversed");
+    assert!(scratch.path("failed").exists(), "its nsenter was not asked");
+}
+
+fn shown_commands_try_again(name: &str) {
+    let scratch = ScratchDirectory::new();
+    write_failing_nsenter(&scratch);
+    commands_build_it(name, &format!("export PATH={}:\"$PATH\"", scratch.root().display()));
+    assert!(scratch.path("failed").exists(), "its nsenter was not asked");
+}
+
+/// Sends requests over a network, and prints `conversed`.
+pub(crate) fn converse_over(name: &str) -> ExitCode {
+    let topology = raise_any(&crate::cases::enter(), name, &Shape::default());
+    converse(&topology, &topology.routes[0]);
+    println!("conversed");
+    ExitCode::SUCCESS
+}
+
 fn shown_commands_build_it(name: &str) {
+    commands_build_it(name, "");
+}
+
+/// The commands that `tare show` prints build, after this one, a network over whose published port bytes come back.
+fn commands_build_it(name: &str, first: &str) {
     let spelled: NetworkSpec = name.parse().expect("a good name");
     let registry = NetworkRegistry::new(networks(None));
     let network = registry.find(&spelled).expect("a known network");
@@ -285,7 +335,7 @@ fn shown_commands_build_it(name: &str) {
         _ => ("10.0.2.100", "10.20.0.1"),
     };
     let script = format!(
-        "set -e\nmount -t tmpfs tmpfs /run\n{}\n\
+        "set -e\nmount -t tmpfs tmpfs /run\n{first}\n{}\n\
          ip netns exec server-0 {this} echo {listen}:{port} >/run/serve &\n\
          until grep -q listening /run/serve; do sleep 0.05; done\n\
          ip netns exec node-0 {this} converse {dial}:{port}\n",

@@ -20,6 +20,11 @@ pub(super) struct RootlessKitStack;
 pub(super) const ROOTLESSKIT: StackProgram =
     StackProgram { name: "rootlesskit", package: "rootlesskit" };
 
+/// Number of times that RootlessKit is started at most. It has nsenter(1) look up the network namespace of a child that
+/// executes itself anew at that moment: its first thread may have ended, and then it has none for an instant. RootlessKit
+/// ends with `cannot open /proc/PID/ns/net`.
+const ATTEMPTS: u32 = 3;
+
 /// Files that name the subordinate ids of users. RootlessKit refuses to start without an entry for its user.
 const SUBORDINATE_IDS: [&str; 2] = ["/etc/subuid", "/etc/subgid"];
 
@@ -76,7 +81,9 @@ pub(super) fn attach_with_driver(wiring: &mut Wiring, to: &StackAttachment, driv
         .with_file(format!("{directory}/newuidmap"), mapper("uid_map"))
         .with_file(format!("{directory}/newgidmap"), mapper("gid_map"))
         .with_file(format!("{directory}/subordinate-ids"), "root:100000:65536\n")
-        .with_file(script, lines);
+        .with_file(script, lines)
+        .executing(to.program.clone())
+        .with_attempts(ATTEMPTS);
     add(wiring, to, ROOTLESSKIT.name, daemon);
     let pid_file = format!("{state}/child_pid");
     wiring.spaces[to.space.0].adopted = Some(Adoption { node: to.node, pid_file });
