@@ -58,13 +58,16 @@ fn q_and_signals_end_the_run_and_restore_the_terminal() {
 fn verdicts_come_with_blocks_and_the_table_goes_before_the_results() {
     let scratch = ScratchDirectory::new();
     // A trial that ends with its number of transactions has a figure on the busiest machine, and so has each ratio.
-    let counted = "-w tcp-rr --count 100 --duration 60s --blocks 3";
-    let run = start_workloads(&scratch, counted, 140);
+    let counted = "-w tcp-rr --count 100 --duration 60s --blocks 1000";
+    let mut run = start_workloads(&scratch, counted, 140);
+    run.wait_for("× ± ");
+    run.wait_for("q stop and report");
+    run.press("q");
     let shown = run.wait();
     let (live, results) = shown.rsplit_once("\u{1b}[J").expect("lines are drawn in place");
-    assert!(live.contains("× ± ") && live.contains("block 3 of 3"), "{live}");
-    assert!(results.contains("3 blocks (as requested)"), "{results}");
-    assert!(results.contains("the code is 0."), "{results}");
+    assert!(live.contains("× ± ") && live.contains(" of 1000 · "), "{live}");
+    assert!(results.contains("blocks (interrupted)"), "{results}");
+    assert!(results.contains("the code is 130."), "{results}");
     assert!(!results.contains('▶') && !results.contains("q stop"), "{results}");
     assert_restored(&scratch);
 }
