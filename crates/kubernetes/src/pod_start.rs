@@ -96,7 +96,7 @@ impl PodStart<'_> {
         }
     }
 
-    /// Asks for the warnings about pods that have a node and do not run.
+    /// Asks for the warnings about pods that do not run.
     ///
     /// # Errors
     /// A pod has been failing for so long that it will not start.

@@ -1,7 +1,7 @@
 //! Pairs of nodes of a run: those that the user names, and those that the scheduler chose.
 //!
-//! The rule: each pair has a server's node that no other pair has, and the client's node is another one, if possible one
-//! that no other pair has. With several pairs, those with odd numbers have both nodes in one zone and those with even
+//! The rule: each pair has a server's node that no other pair has, unless the user names one for several, and a client's
+//! node that no other pair has with that server's node; if possible, no other pair at all has that client's node. With several pairs, those with odd numbers have both nodes in one zone and those with even
 //! numbers in two, as far as the scheduler finds such nodes.
 
 use super::choice::{NodeChoice, NodeRules, ZonePreference};
@@ -61,10 +61,13 @@ impl NodePairs {
     /// Returns the node on which a pair's clients on another node than its servers must be.
     pub(crate) fn client_node(&self, pair: Option<u32>) -> NodeChoice {
         let known = self.known.get(&pair).and_then(|one| one.client.as_deref());
+        let server = self.named_servers.of_pair(pair);
+        let has_server = |one: &&NodePair| server.is_some() && one.server.as_deref() == server;
+        let with_server = self.known.values().filter(has_server);
         match known.or_else(|| self.named_clients.of_pair(pair)) {
             Some(name) => NodeChoice::Named(name.to_owned()),
             None => NodeChoice::Scheduled(NodeRules {
-                refused: Vec::new(),
+                refused: with_server.filter_map(|one| one.client.clone()).collect(),
                 spared: self.known.values().filter_map(|one| one.client.clone()).collect(),
                 is_apart_from_servers: true,
                 zone: zone_of_pair(pair),
@@ -124,6 +127,18 @@ mod tests {
         assert_eq!((client.spared, client.is_apart_from_servers), (vec!["b".to_owned()], true));
         assert_eq!(client.zone, ZonePreference::NotOfServers);
         assert_eq!(rules(pairs.client_node(Some(3))).zone, ZonePreference::OfServers);
+    }
+
+    #[test]
+    fn pairs_with_one_server_have_different_clients() {
+        let mut pairs = NodePairs::new(named(&["a"]), NamedNodes::default());
+        pairs.learn(Some(1), Some("a"), Some("b"));
+        let NodeChoice::Scheduled(rules) = pairs.client_node(Some(2)) else { panic!("no name") };
+        assert_eq!(rules.refused, ["b"]);
+        let mut pairs = NodePairs::new(named(&["a", "c"]), NamedNodes::default());
+        pairs.learn(Some(1), Some("a"), Some("b"));
+        let NodeChoice::Scheduled(rules) = pairs.client_node(Some(2)) else { panic!("no name") };
+        assert_eq!((rules.refused, rules.spared), (vec![], vec!["b".to_owned()]));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use super::*;
 use tare_record::journal::{FORMAT, RunHeader};
 use tare_record::{
-    AblationFactor, AgentsCpu, CellPattern, EndCounts, EngineDescription, Environment,
-    HostActivity, HostDevice, Nanos, NetworkFailure, NetworkInspection, NetworkTurn, Parameters,
-    Phase, Plan, Publication, Shape, Trial,
+    AblationFactor, AgentsCpu, CellPattern, EndCounts, EngineDescription, Environment, Finding,
+    HostActivity, HostDevice, Nanos, NetworkFailure, NetworkInspection, NetworkTurn, NodeFacts,
+    Parameters, Phase, Plan, Publication, Shape, Trial,
 };
 
 /// Returns a plan of two networks with paths, one of them with a label and a variant.
@@ -107,6 +107,28 @@ fn journal() -> Journal {
     let records =
         vec![Record::Trial(Box::new(trial(label))), Record::Turn(turn), Record::Failure(failure)];
     Journal { run, records }
+}
+
+#[test]
+fn nodes_of_a_cluster_have_placeholders_that_still_tell_them_apart() {
+    let node = |name: &str, zone: &str| NodeFacts {
+        name: Some(name.to_owned()),
+        zone: Some(zone.to_owned()),
+        ..NodeFacts::default()
+    };
+    let pair = Finding::NodePair {
+        client: node("rack7.lan", "berlin"),
+        server: node("rack8.lan", "berlin"),
+    };
+    let trial = Trial { findings: vec![pair], ..trial("docker:bridge") };
+    let redacted =
+        redact(Journal { records: vec![Record::Trial(Box::new(trial))], ..journal() }).unwrap();
+    let Record::Trial(trial) = &redacted.records[0] else { panic!("a trial is left") };
+    let Finding::NodePair { client, server } = &trial.findings[0] else { panic!("it is left") };
+    assert_ne!(client.name, server.name);
+    assert_eq!(client.zone, server.zone);
+    let text = serde_json::to_string(&redacted.records).unwrap();
+    assert!(!text.contains("rack") && !text.contains("berlin"), "{text}");
 }
 
 #[test]
