@@ -110,10 +110,14 @@ impl PodStart<'_> {
         Ok(())
     }
 
+    /// Returns the pods that the cluster knows.
+    fn known(&self) -> impl Iterator<Item = (&String, &Pod)> {
+        self.names.iter().filter_map(|name| Some((name, self.known.get(name)?)))
+    }
+
     /// Returns the pods that the cluster knows and that do not run.
     fn waiting(&self) -> impl Iterator<Item = (&String, &Pod)> {
-        let known = self.names.iter().filter_map(|name| Some((name, self.known.get(name)?)));
-        known.filter(|(_, pod)| !pod_state::is_running(pod))
+        self.known().filter(|(_, pod)| !pod_state::is_running(pod))
     }
 
     fn timeout_error(&self) -> Error {
@@ -133,8 +137,7 @@ impl PodStart<'_> {
     /// # Errors
     /// A pod has ended, or will not start.
     fn all_running(&self) -> Result<Option<Vec<Pod>>, Error> {
-        for (name, pod) in self.names.iter().filter_map(|name| Some((name, self.known.get(name)?)))
-        {
+        for (name, pod) in self.known() {
             if let Some(why) = pod_state::end_of(pod) {
                 return Err(Error::new(format!("start the pod {name}"), why));
             }

@@ -26,15 +26,12 @@ pub(crate) fn has_ended(pod: &Pod) -> bool {
 /// Returns why the pod has ended, or is about to end. Returns `None` if it has not.
 pub(crate) fn end_of(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
-    let words = |reason: Option<&str>, message: Option<&str>| {
-        [reason, message].into_iter().flatten().map(one_line).collect::<Vec<_>>().join(": ")
-    };
     if has_ended(pod) {
-        let own = words(status.reason.as_deref(), status.message.as_deref());
+        let own = in_one_line(status.reason.as_deref(), status.message.as_deref());
         let container = container_state(pod).and_then(|state| state.terminated.as_ref());
         let why = match container {
             Some(ended) if own.is_empty() => {
-                let reason = words(ended.reason.as_deref(), ended.message.as_deref());
+                let reason = in_one_line(ended.reason.as_deref(), ended.message.as_deref());
                 format!("{reason} (exit code {})", ended.exit_code)
             }
             _ => own,
@@ -63,6 +60,11 @@ pub(crate) fn pending_reason(pod: &Pod) -> Option<String> {
 
 fn container_state(pod: &Pod) -> Option<&ContainerState> {
     pod.status.as_ref()?.container_statuses.as_ref()?.first()?.state.as_ref()
+}
+
+/// Returns a reason and a message, of which either may be absent, in one line.
+pub(crate) fn in_one_line(reason: Option<&str>, message: Option<&str>) -> String {
+    [reason, message].into_iter().flatten().map(one_line).collect::<Vec<_>>().join(": ")
 }
 
 fn one_line(words: &str) -> String {

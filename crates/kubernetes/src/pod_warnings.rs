@@ -1,6 +1,7 @@
 //! Warnings of a cluster about pods that do not start: what their status does not say.
 
 use crate::cluster_client::ClusterClient;
+use crate::pod_state::in_one_line;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
@@ -60,9 +61,7 @@ fn last_failure(events: &[Event]) -> Option<String> {
     let is_failure =
         |event: &&Event| event.reason.as_deref().is_some_and(|reason| FAILURES.contains(&reason));
     let last = events.iter().filter(is_failure).max_by_key(|event| &event.last_timestamp)?;
-    let words = [last.reason.as_deref(), last.message.as_deref()].into_iter().flatten();
-    let words = words.map(|words| words.split_whitespace().collect::<Vec<_>>().join(" "));
-    Some(words.collect::<Vec<_>>().join(": "))
+    Some(in_one_line(last.reason.as_deref(), last.message.as_deref()))
 }
 
 #[cfg(test)]

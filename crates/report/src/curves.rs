@@ -67,12 +67,15 @@ pub(crate) fn curves(document: &Document) -> Vec<CurveTable> {
 }
 
 fn is_shown(document: &Document, cell: &Cell) -> bool {
-    let first = document
-        .cells
-        .iter()
-        .find(|other| other.workload == cell.workload && other.scope == "aggregate");
-    cell.scope == "fairness"
-        || cell.scope == "aggregate" && first.is_some_and(|first| first.metric == cell.metric)
+    cell.scope == "fairness" || is_first_metric(document, cell)
+}
+
+/// Returns true for a cell over all clients of the first metric that its workload has.
+pub(crate) fn is_first_metric(document: &Document, cell: &Cell) -> bool {
+    let is_aggregate = |cell: &Cell| cell.scope == "aggregate";
+    let same_workload = |other: &&Cell| other.workload == cell.workload && is_aggregate(other);
+    let first = document.cells.iter().find(same_workload);
+    is_aggregate(cell) && first.is_some_and(|first| first.metric == cell.metric)
 }
 
 fn tables_of_parameter(

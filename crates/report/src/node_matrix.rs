@@ -4,6 +4,7 @@
 //! baseline on the same pair.
 
 use crate::columns::{self, NOTHING};
+use crate::curves::is_first_metric;
 use crate::grid::{CellPiece, Grid, GridCell, GridColumn};
 use crate::number;
 use crate::shape_facts::{NodeNames, SharedFacts, WorkloadVariant, node_names, variant};
@@ -47,7 +48,8 @@ type PairCell<'a> = (NodeNames<'a>, &'a Cell);
 /// Returns the matrices of a document. None unless it has several pairs of nodes.
 pub(crate) fn node_matrices(document: &Document) -> Vec<NodeMatrices<'_>> {
     let mut all: Vec<(MatrixKey<'_>, Vec<PairCell<'_>>)> = Vec::new();
-    for cell in document.cells.iter().filter(|cell| is_shown(document, cell)) {
+    let over_pairs = document.cells.iter().filter(|cell| cell.shape.node_pair.is_some());
+    for cell in over_pairs.filter(|cell| is_first_metric(document, cell)) {
         let Some(nodes) = node_names(cell) else { continue };
         let key = MatrixKey {
             shape: Shape { node_pair: None, ..cell.shape.clone() },
@@ -62,16 +64,6 @@ pub(crate) fn node_matrices(document: &Document) -> Vec<NodeMatrices<'_>> {
     }
     let shared = SharedFacts::find(all.iter().map(|(key, _)| &key.shape));
     all.iter().map(|(key, cells)| NodeMatrices::new(heading(key, &shared), cells)).collect()
-}
-
-/// Returns true for the first metric of a workload over several pairs of nodes.
-fn is_shown(document: &Document, cell: &Cell) -> bool {
-    let is_aggregate = |cell: &&Cell| cell.scope == "aggregate";
-    let same_workload = |other: &&Cell| other.workload == cell.workload;
-    let first = document.cells.iter().filter(is_aggregate).find(same_workload);
-    cell.shape.node_pair.is_some()
-        && is_aggregate(&cell)
-        && first.is_some_and(|first| first.metric == cell.metric)
 }
 
 fn heading(key: &MatrixKey<'_>, shared: &SharedFacts) -> String {

@@ -52,8 +52,9 @@ impl SharedFacts {
     /// Names the nodes of each pair of nodes of a document beside its number.
     pub(crate) fn naming_nodes(mut self, document: &Document) -> Self {
         let numbered = document.cells.iter().filter_map(|cell| {
+            let pair = cell.shape.node_pair?;
             let nodes = node_names(cell)?;
-            Some((cell.shape.node_pair?, format!("{} to {}", nodes.client, nodes.server)))
+            Some((pair, format!("{} to {}", nodes.client, nodes.server)))
         });
         self.nodes.extend(numbered);
         self
@@ -63,13 +64,13 @@ impl SharedFacts {
     pub(crate) fn differing(&self, shape: &Shape) -> Vec<String> {
         let Some(shared) = &self.facts else { return Vec::new() };
         let nodes = shape.node_pair.and_then(|pair| self.nodes.get(&pair));
-        let named = |(part, fact): (usize, String)| match nodes {
-            Some(nodes) if part == NODE_PAIR => format!("{fact} ({nodes})"),
-            _ => fact,
-        };
         let both = facts(shape).into_iter().zip(shared).enumerate();
         let differing = both.filter(|(_, (fact, shared))| shared.as_ref() != Some(fact));
-        differing.map(|(part, (fact, _))| named((part, fact))).collect()
+        let named = differing.map(|(part, (fact, _))| match nodes {
+            Some(nodes) if part == NODE_PAIR => format!("{fact} ({nodes})"),
+            _ => fact,
+        });
+        named.collect()
     }
 }
 

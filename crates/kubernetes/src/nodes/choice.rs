@@ -89,9 +89,10 @@ impl NodeRules {
         if self.refused.is_empty() && self.spared.is_empty() {
             return None;
         }
-        let mut affinity = match node_field("NotIn", &self.refused).as_array() {
-            Some(fields) if !fields.is_empty() => required_nodes(&json!(fields)),
-            _ => json!({}),
+        let mut affinity = if self.refused.is_empty() {
+            json!({})
+        } else {
+            required_nodes(&node_field("NotIn", &self.refused))
         };
         let spared = self.spared.iter().map(
             |node| json!({"weight": WEIGHT, "preference": {"matchFields": node_field("NotIn", [node])}}),

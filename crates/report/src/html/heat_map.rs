@@ -85,15 +85,33 @@ pub(super) fn field_datum(cell: Option<&Cell>) -> TableValue {
     }
 }
 
+/// Layout of the fields of a heat map in panels one below the other.
+pub(super) struct FieldLayout {
+    /// Width of the column of the rows' names, px.
+    pub(super) names: f64,
+    /// Largest number of columns of a panel.
+    pub(super) each: usize,
+    /// Width of a field, px.
+    pub(super) field: f64,
+}
+
+impl FieldLayout {
+    /// Lays out rows of these names and a number of columns in the fewest panels that fit, all about equally wide.
+    pub(super) fn new(rows: &[&str], columns: usize, width: f64) -> Self {
+        let widest = rows.iter().map(|name| width_of(name)).fold(40.0, f64::max);
+        let names = (widest + 8.0).min(width * 0.3);
+        let fit = (((width - names) / FIELD).floor() as usize).max(1);
+        let panels = columns.div_ceil(fit).max(1);
+        let each = columns.div_ceil(panels).max(1);
+        Self { names, each, field: ((width - names) / each as f64).min(FIELD * 2.1) }
+    }
+}
+
 /// Draws panels of as many columns as fit the width, one below the other.
 fn draw(columns: &[MetricColumn<'_>], networks: &PageNetworks<'_>, width: f64) -> Drawing {
-    let widest = networks.labels().iter().map(|label| width_of(label)).fold(40.0, f64::max);
-    let names = (widest + 8.0).min(width * 0.3);
-    let fit = (((width - names) / FIELD).floor() as usize).max(1);
-    // The fewest panels that fit, all about equally wide.
-    let panels = columns.len().div_ceil(fit).max(1);
-    let each = columns.len().div_ceil(panels).max(1);
-    let field = ((width - names) / each as f64).min(FIELD * 2.1);
+    let FieldLayout { names, each, field } =
+        FieldLayout::new(networks.labels(), columns.len(), width);
+    let panels = columns.len().div_ceil(each);
     let tall = HEAD + ROW * networks.labels().len() as f64 + 16.0;
     let mut content = Vec::new();
     for (at, panel) in columns.chunks(each).enumerate() {

@@ -3,14 +3,12 @@
 use super::data_table::{DataTable, TableValue};
 use super::element::Element;
 use super::figure::{Drawing, Figure};
-use super::heat_map::{ROW, draw_field, field_datum};
+use super::heat_map::{FieldLayout, ROW, draw_field, field_datum};
 use super::networks::PageNetworks;
-use super::plot::{text, tooltip, truncate, width_of};
+use super::plot::{text, tooltip, truncate};
 use crate::node_matrix::{NodeMatrices, NodeMatrix, node_matrices};
 use tare_record::Document;
 
-/// Least width of a field, px.
-const FIELD: f64 = 78.0;
 /// Height of the headings above a panel, px.
 const HEAD: f64 = 36.0;
 /// Space between panels, px.
@@ -63,13 +61,8 @@ fn table(matrices: &NodeMatrices<'_>) -> DataTable {
 
 /// Draws the panels one below the other.
 fn draw(matrices: &NodeMatrices<'_>, networks: &PageNetworks<'_>, width: f64) -> Drawing {
-    let widest = matrices.clients.iter().map(|node| width_of(node)).fold(40.0, f64::max);
-    let names = (widest + 8.0).min(width * 0.3);
-    let fit = (((width - names) / FIELD).floor() as usize).max(1);
-    let chunks = matrices.servers.len().div_ceil(fit).max(1);
-    // The fewest panels that fit, all about equally wide.
-    let each = matrices.servers.len().div_ceil(chunks).max(1);
-    let field = ((width - names) / each as f64).min(FIELD * 2.1);
+    let FieldLayout { names, each, field } =
+        FieldLayout::new(&matrices.clients, matrices.servers.len(), width);
     let tall = HEAD + ROW * matrices.clients.len() as f64 + GAP;
     let panels = matrices.networks.iter().flat_map(|network| {
         matrices.servers.chunks(each).map(move |servers| Panel { network, servers })
