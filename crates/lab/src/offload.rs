@@ -5,6 +5,7 @@ use crate::plan::wiring::{NamespaceId, Wiring};
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
+use tare_network::finding::KeptOffloads;
 use tare_network::{Error, Finding, Hop, HopKind, Offload, Offloads};
 use tare_sandbox::Namespace;
 use tare_sandbox::sys::ethtool::EthtoolSwitch;
@@ -140,7 +141,7 @@ impl OffloadChanges {
             format!("{}:{} {}", wiring.name(one.space), one.device, one.offload)
         };
         let devices: Vec<String> = kept.map(named).collect();
-        (!devices.is_empty()).then_some(Finding::OffloadsKept { devices })
+        (!devices.is_empty()).then_some(Finding::KeptOffloads(KeptOffloads { devices }))
     }
 
     /// Adds the states of its device's offloads to a hop.

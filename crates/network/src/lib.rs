@@ -44,6 +44,7 @@ pub use spec_error::NetworkSpecError;
 pub use tare_record::{
     COPIES_CHAIN, CounterDeltas, CounterGroups, Family, Finding, Hop, HopKind, KernelProgramRuns,
     MtuSource, NamespaceCounts, Nanos, Offload, Offloads, Placement, Shape, UnknownOffload,
+    finding,
 };
 pub use timeout::scaled_timeout;
 pub use topology::{ClientRoute, CounterWatch, Guard, NetworkInspector, Topology};

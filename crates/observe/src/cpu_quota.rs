@@ -5,6 +5,7 @@
 
 use crate::files::MachineFiles;
 use crate::limits::cgroup_position::CgroupPosition;
+use tare_record::finding::QuotaThrottledTime;
 use tare_record::{Finding, Nanos};
 
 /// Throttled time of each group so far, nearest first.
@@ -25,7 +26,7 @@ impl QuotaThrottling {
     pub(crate) fn finding_since(&self, files: &MachineFiles) -> Option<Finding> {
         let since = |(group, then): &(String, Nanos)| Some(throttled_time(files, group)? - *then);
         let waited = self.0.iter().filter_map(since).max()?;
-        (waited.0 > 0).then_some(Finding::OverQuota { waited })
+        (waited.0 > 0).then_some(Finding::QuotaThrottledTime(QuotaThrottledTime { waited }))
     }
 }
 
@@ -64,7 +65,10 @@ mod tests {
         assert_eq!(before.finding_since(&files), None);
         held(250_100, 5_000_007);
         let waited = Nanos(250_000_000);
-        assert_eq!(before.finding_since(&files), Some(Finding::OverQuota { waited }));
+        assert_eq!(
+            before.finding_since(&files),
+            Some(Finding::QuotaThrottledTime(QuotaThrottledTime { waited }))
+        );
     }
 
     #[test]

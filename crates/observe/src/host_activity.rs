@@ -111,6 +111,7 @@ mod tests {
     use crate::files::write_test_files;
     use crate::proc_stat::tests::stat;
     use tare_record::HostMemory;
+    use tare_record::finding::{QuotaThrottledTime, StolenTime, ThrottlingEvents};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -167,9 +168,9 @@ mod tests {
         assert_eq!(
             findings,
             [
-                Finding::Stolen { share: 0.25 },
-                Finding::Throttled { times: 2 },
-                Finding::OverQuota { waited: Nanos(2_000_000) },
+                Finding::StolenTime(StolenTime { share: 0.25 }),
+                Finding::ThrottlingEvents(ThrottlingEvents { times: 2 }),
+                Finding::QuotaThrottledTime(QuotaThrottledTime { waited: Nanos(2_000_000) }),
             ]
         );
     }

@@ -5,6 +5,7 @@
 
 use crate::files::MachineFiles;
 use tare_record::Finding;
+use tare_record::finding::ThrottlingEvents;
 
 /// Directory that holds each core's counters.
 const CORES: &str = "sys/devices/system/cpu";
@@ -33,7 +34,7 @@ impl ThermalThrottling {
     /// Returns a finding if there has been throttling since.
     pub(crate) fn finding_since(self, files: &MachineFiles) -> Option<Finding> {
         let times = Self::read(files).0.saturating_sub(self.0);
-        (times > 0).then_some(Finding::Throttled { times })
+        (times > 0).then_some(Finding::ThrottlingEvents(ThrottlingEvents { times }))
     }
 }
 
@@ -62,7 +63,10 @@ mod tests {
         let before = ThermalThrottling::read(&files);
         assert_eq!(before.finding_since(&files), None);
         counts("6\n", "9\n");
-        assert_eq!(before.finding_since(&files), Some(Finding::Throttled { times: 3 }));
+        assert_eq!(
+            before.finding_since(&files),
+            Some(Finding::ThrottlingEvents(ThrottlingEvents { times: 3 }))
+        );
     }
 
     #[test]
@@ -75,7 +79,10 @@ mod tests {
         let files = count("4\n");
         let before = ThermalThrottling::read(&files);
         count("6\n");
-        assert_eq!(before.finding_since(&files), Some(Finding::Throttled { times: 2 }));
+        assert_eq!(
+            before.finding_since(&files),
+            Some(Finding::ThrottlingEvents(ThrottlingEvents { times: 2 }))
+        );
     }
 
     #[test]

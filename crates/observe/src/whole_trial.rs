@@ -9,6 +9,7 @@ use crate::process_times::ProcessTimes;
 use crate::thermal_throttling::ThermalThrottling;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Instant;
+use tare_record::finding::{OtherWork, StolenTime};
 use tare_record::{CpuUse, Finding, HostActivity, Nanos};
 
 /// Share of all cores' time above which other programs' work is a finding.
@@ -89,7 +90,7 @@ impl WholeTrialObservation {
         let mut whole = ObservedTime::default();
         whole.add(&now.total.since(&before.total, ticks_per_second()), now.core_count(), lasted);
         let of_whole = busy_share(&whole.by_clock(), whole.cores, ours)?;
-        Some(Finding::BusyMachine { share: of_observed.min(of_whole) })
+        Some(Finding::OtherWork(OtherWork { share: of_observed.min(of_whole) }))
     }
 }
 
@@ -131,7 +132,7 @@ fn busy_share(cpu: &CpuUse, cores: u32, ours: Nanos) -> Option<f64> {
 /// Returns a finding if the hypervisor stole more than [`STEAL_SHARE`] of all cores' time.
 pub(crate) fn steal_finding(cpu: &CpuUse, cores: u32) -> Option<Finding> {
     let share = share_of_all(cpu.steal, cpu, cores)?;
-    (share > STEAL_SHARE).then_some(Finding::Stolen { share })
+    (share > STEAL_SHARE).then_some(Finding::StolenTime(StolenTime { share }))
 }
 
 /// Returns a part of the time of all cores as a share of it. Returns `None` if they were observed for too short a time.
@@ -210,7 +211,7 @@ mod tests {
             whole.others_finding(&files, &observed, agents, Nanos(SECOND))
         };
         let share = |finding: Option<Finding>| match finding {
-            Some(Finding::BusyMachine { share }) => share,
+            Some(Finding::OtherWork(OtherWork { share })) => share,
             other => panic!("{other:?}"),
         };
         assert!((share(found(Nanos(0))) - 0.25).abs() < 0.02, "{:?}", found(Nanos(0)));
@@ -229,7 +230,7 @@ mod tests {
     fn what_the_hypervisor_took_is_told() {
         assert!(matches!(
             steal_finding(&one_second_of(5, 0, 0, 2), 2),
-            Some(Finding::Stolen { share }) if (share - 0.1).abs() < 1e-9
+            Some(Finding::StolenTime(StolenTime { share })) if (share - 0.1).abs() < 1e-9
         ));
         assert_eq!(steal_finding(&one_second_of(15, 0, 0, 0), 2), None);
         assert_eq!(steal_finding(&CpuUse::default(), 0), None);

@@ -34,6 +34,7 @@ pub(crate) fn check_report(report: &SideReport, task: &TrialTask) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_record::finding::PortExhaustion;
     use tare_record::{Finding, Interval, Metric, Nanos, RateSearch, Series, ThreadCpu};
 
     #[test]
@@ -59,7 +60,10 @@ mod tests {
             ),
             (SideReport { parameters: many, ..good.clone() }, "too many"),
             (
-                SideReport { findings: vec![Finding::PortsExhausted { times: 1 }; 65], ..good },
+                SideReport {
+                    findings: vec![Finding::PortExhaustion(PortExhaustion { times: 1 }); 65],
+                    ..good
+                },
                 "too many",
             ),
         ] {

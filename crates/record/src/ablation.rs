@@ -206,6 +206,7 @@ pub(crate) fn write_effects(
 mod tests {
     use super::*;
     use crate::Finding;
+    use crate::finding::AblationEffects;
 
     #[test]
     fn factors_are_read_as_they_are_named() {
@@ -237,7 +238,7 @@ mod tests {
             n: 5,
         });
         assert_eq!(
-            Finding::Ablated { effects, unaccounted }.to_string(),
+            Finding::AblationEffects(AblationEffects { effects, unaccounted }).to_string(),
             "changed one at a time: ×1.20 [1.10, 1.30] without netfilter, ×2.00 [1.90, 2.10] with an MTU of 9000; \
              host is at ×3.00, of which netfilter and mtu leave ×1.25 [1.00, 1.50] unaccounted: effects do not add up"
         );

@@ -9,7 +9,7 @@
 mod ablation;
 mod directory;
 mod failure;
-mod finding;
+pub mod finding;
 mod histogram;
 mod hop;
 mod host;
@@ -39,7 +39,7 @@ pub use ablation::{
 };
 pub use directory::{DirectoryError, make_own_directory, open_own_directory};
 pub use failure::{NetworkFailure, RemainingPlan};
-pub use finding::{Finding, NetworksUnderControl};
+pub use finding::Finding;
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
 pub use host::cluster::{ClusterDescription, NodeFacts};

@@ -5,6 +5,7 @@ use crate::number;
 use crate::style::Tone;
 use crate::text::one_line;
 use std::cmp::Ordering;
+use tare_record::finding::ProgramStandIn;
 use tare_record::{Better, Cell, Finding, Metric, Verdict};
 
 /// Text for a missing figure.
@@ -119,7 +120,7 @@ pub(crate) fn name(cell: &Cell) -> String {
 /// Returns the stand-in that carried the packets in the place of the network's own program.
 fn stand_in(cell: &Cell) -> Option<&str> {
     cell.findings.iter().find_map(|finding| match finding {
-        Finding::ProgramStandIn { used, .. } => Some(used.as_str()),
+        Finding::ProgramStandIn(ProgramStandIn { used, .. }) => Some(used.as_str()),
         _ => None,
     })
 }

@@ -1,6 +1,7 @@
 //! Facts of shapes and workloads in words, and those by which tables differ.
 
 use std::collections::BTreeMap;
+use tare_record::finding::NodePairFacts;
 use tare_record::{Cell, Document, Family, Finding, MtuSource, Parameters, Shape, counted};
 
 /// Workload with its parameters.
@@ -122,7 +123,7 @@ pub(crate) struct NodeNames<'a> {
 /// Returns the names of a cell's nodes. A network that is not between nodes of a cluster has none.
 pub(crate) fn node_names(cell: &Cell) -> Option<NodeNames<'_>> {
     cell.findings.iter().find_map(|finding| match finding {
-        Finding::NodePair { client, server } => {
+        Finding::NodePairFacts(NodePairFacts { client, server }) => {
             Some(NodeNames { client: client.name.as_deref()?, server: server.name.as_deref()? })
         }
         _ => None,

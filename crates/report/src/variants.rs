@@ -5,7 +5,7 @@ use tare_record::{AblationFactor, Cell, Finding};
 /// Returns the labels of the variants of the networks among the cells.
 pub(crate) fn variant_labels<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<String> {
     let is_ablated = |cell: &&Cell| {
-        cell.findings.iter().any(|finding| matches!(finding, Finding::Ablated { .. }))
+        cell.findings.iter().any(|finding| matches!(finding, Finding::AblationEffects(_)))
     };
     let mut labels: Vec<&str> = Vec::new();
     for cell in cells.into_iter().filter(is_ablated) {

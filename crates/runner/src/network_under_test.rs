@@ -12,6 +12,7 @@ use tare_observe::headroom;
 use tare_observe::host_activity::HostActivityMonitor;
 use tare_observe::presence::RunPresence;
 use tare_observe::sliced_activity::SlicedActivityMonitor;
+use tare_record::finding::{OtherRuns, SharedMachine};
 use tare_record::{
     Finding, Hop, HostActivity, KernelProgramRuns, Metric, NamespaceCounts, Nanos,
     NetworkInspection, Shape, SlicePlan, WorkloadPlan,
@@ -27,7 +28,7 @@ pub(crate) struct MachineWatch {
 impl MachineWatch {
     fn check(&self) -> Vec<Finding> {
         let others = self.presence.count_others();
-        let other = (others > 0).then_some(Finding::OtherRun { others });
+        let other = (others > 0).then_some(Finding::OtherRuns(OtherRuns { others }));
         self.headroom.check().into_iter().chain(other).collect()
     }
 }
@@ -205,7 +206,10 @@ impl NetworkUnderTest {
         meanwhile.overhead.counting = (before.counting + begun.elapsed()).into();
         let mut findings: Vec<Finding> =
             noticed.into_iter().filter(|finding| self.is_news(finding)).collect();
-        findings.extend(self.on_one_machine.then(|| Finding::OneMachine { cores: core_count() }));
+        findings.extend(
+            self.on_one_machine
+                .then(|| Finding::SharedMachine(SharedMachine { cores: core_count() })),
+        );
         findings.extend(self.machine.check());
         findings.extend(self.topology.findings.iter().cloned());
         TrialMeasurement::from_outcome(outcome, meanwhile, findings)
@@ -223,7 +227,7 @@ impl NetworkUnderTest {
 
     /// Returns whether a finding is news. A busy machine is none if the shape asks for background load.
     fn is_news(&self, finding: &Finding) -> bool {
-        self.shape.background.is_none() || !matches!(finding, Finding::BusyMachine { .. })
+        self.shape.background.is_none() || !matches!(finding, Finding::OtherWork(_))
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tare_observe::host_activity::HostActivityMonitor;
 use tare_observe::presence::RunPresence;
 use tare_probe::{ProbeClient, ProbeOutcome};
+use tare_record::finding::OtherRuns;
 use tare_record::{Finding, Hop, Nanos, Shape, WorkloadPlan};
 use tare_traffic::TrialJob;
 
@@ -92,7 +93,7 @@ impl RunningNetwork for ProbeTurn {
         let (mut meanwhile, noticed) = watch.finish(beside, outcome.epoch);
         meanwhile.agents = beside + client_cpu;
         let others = self.presence.count_others();
-        let other = (others > 0).then_some(Finding::OtherRun { others });
+        let other = (others > 0).then_some(Finding::OtherRuns(OtherRuns { others }));
         Ok(TrialMeasurement::from_outcome(outcome, meanwhile, noticed.into_iter().chain(other)))
     }
 }

@@ -5,6 +5,7 @@ use crate::environment::{AttemptError, RunningNetwork, TrialMeasurement, TurnSet
 use crate::first_failures::FirstFailures;
 use crate::{Error, Progress, RunEvent};
 use tare_analysis::InterimComparison;
+use tare_record::finding::SecondAttempt;
 use tare_record::journal::{Record, RecordSink};
 use tare_record::{
     BlockPolicy, Finding, InterimAnalysis, Nanos, NetworkFailure, NetworkTurn, Parameters, Phase,
@@ -157,7 +158,9 @@ impl<'a> RunRecorder<'a> {
         mut measured: TrialMeasurement,
     ) -> Result<(), Error> {
         let first_failure = self.first_failures.take(at.turn, workload);
-        measured.findings.extend(first_failure.map(|reason| Finding::SecondAttempt { reason }));
+        measured
+            .findings
+            .extend(first_failure.map(|reason| Finding::SecondAttempt(SecondAttempt { reason })));
         let setup = self.setup_of(at.turn);
         let record = Record::Trial(Box::new(build_trial(at, &setup, workload, running, measured)));
         self.sink.append(&record)?;

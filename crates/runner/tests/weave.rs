@@ -232,7 +232,7 @@ fn when_a_network_breaks_once_the_rounds_begin_again_for_all() {
         assert_eq!(began, Some(SLICES.rounds as usize), "every trial has all of its slices");
     }
     let told = trials.iter().filter(|trial| {
-        trial.findings.iter().any(|finding| matches!(finding, Finding::SecondAttempt { .. }))
+        trial.findings.iter().any(|finding| matches!(finding, Finding::SecondAttempt(_)))
     });
     assert_eq!(told.map(|trial| trial.label.as_str()).collect::<Vec<_>>(), ["b"]);
     let events = script.events.borrow();

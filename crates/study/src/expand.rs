@@ -12,6 +12,7 @@ use crate::spec::StudyMethod;
 use crate::weave::weave;
 use crate::{Catalogue, Error, Study};
 use std::collections::BTreeMap;
+use tare_record::finding::ScaledStudy;
 use tare_record::{Finding, Metric, NetworkEntry, Plan, ProtocolScale, check_study_name};
 
 impl Study {
@@ -48,7 +49,7 @@ impl Study {
         let mut findings = workloads.findings;
         let is_scaled = self.scale == ProtocolScale::Scaled;
         if is_scaled {
-            findings.push(Finding::Scaled { changes: self.changes });
+            findings.push(Finding::ScaledStudy(ScaledStudy { changes: self.changes }));
         }
         refused.extend(workloads.refused);
         let mut plan = Plan {

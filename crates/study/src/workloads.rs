@@ -4,6 +4,7 @@ use crate::spec::WorkloadSpec;
 use crate::weave::{slices, tried_lengths};
 use crate::{Catalogue, Error, NameOrigin, SliceLength, Study};
 use std::collections::BTreeSet;
+use tare_record::finding::{SkippedWorkload, WorkloadStandIn};
 use tare_record::{Finding, LONGEST_TRIAL, Metric, Nanos, WarmUpPolicy, WorkloadPlan};
 
 /// Default duration of a trial.
@@ -91,10 +92,12 @@ fn decide_workload(
         match catalogue.missing_for_workload(&workload.name, &workload.parameters) {
             None if known => {
                 let replaced = workload.stands_for.clone();
-                let finding = replaced.as_ref().map(|of| Finding::StandIn {
-                    workload: of.name.clone(),
-                    used: workload.name.clone(),
-                    reason: of.reason.clone(),
+                let finding = replaced.as_ref().map(|of| {
+                    Finding::WorkloadStandIn(WorkloadStandIn {
+                        workload: of.name.clone(),
+                        used: workload.name.clone(),
+                        reason: of.reason.clone(),
+                    })
                 });
                 let (workload, stands_for) = (Box::new(workload), replaced.map(|of| of.name));
                 return Ok(WorkloadDecision::Measured { workload, stands_for, finding });
@@ -111,14 +114,15 @@ fn decide_workload(
         };
     let Some(stand_in) = workload.stand_in.clone() else {
         let refused = (workload.named_by == NameOrigin::User).then(|| workload.name.clone());
-        let finding = Finding::WorkloadSkipped { workload: workload.name, reason, remedy };
+        let finding =
+            Finding::SkippedWorkload(SkippedWorkload { workload: workload.name, reason, remedy });
         return Ok(WorkloadDecision::LeftOut { finding, refused });
     };
-    let finding = Finding::StandIn {
+    let finding = Finding::WorkloadStandIn(WorkloadStandIn {
         workload: workload.name.clone(),
         used: stand_in.name.clone(),
         reason: format!("{reason}; {remedy}"),
-    };
+    });
     let stands_for = Some(workload.name.clone());
     let workload = WorkloadSpec {
         name: stand_in.name,
@@ -295,7 +299,7 @@ mod tests {
         let left_out = plan("");
         let said: Vec<String> = left_out.findings.iter().map(Finding::to_string).collect();
         assert_eq!(said, ["tool was skipped: no tool; get it"]);
-        assert!(matches!(left_out.findings[0], Finding::WorkloadSkipped { .. }));
+        assert!(matches!(left_out.findings[0], Finding::SkippedWorkload(_)));
         assert_eq!(
             (left_out.workloads.len(), &left_out.refused[..]),
             (1, &["tool".to_owned()][..])

@@ -12,6 +12,7 @@ use crate::exit::usage_error;
 use std::path::Path;
 use tare_network::{AgentNamespaces, NetworkSpec};
 use tare_observe::environment;
+use tare_record::finding::{HostCongestionControl, OtherDefaultCongestion};
 use tare_record::{Finding, Plan};
 use tare_traffic::SYSTEM_CONGESTION;
 use tare_traffic::parameters::CONGESTION;
@@ -219,7 +220,7 @@ fn note_refusal(plan: &mut Plan, of_programs: Option<&str>, asked: &[String]) {
     let refused = asked_control(asked).filter(|asked| of_programs != Some(asked));
     if let Some((asked, used)) = refused.zip(of_programs) {
         let (asked, used) = (asked.to_owned(), used.to_owned());
-        plan.findings.push(Finding::OtherDefaultCongestion { asked, used });
+        plan.findings.push(Finding::OtherDefaultCongestion(OtherDefaultCongestion { asked, used }));
     }
 }
 
@@ -229,7 +230,10 @@ fn note_host(plan: &mut Plan, own: Option<&str>, used: &[String]) {
     if let Some(host) = own.filter(|_| !used.is_empty() && !used.iter().any(is_own)) {
         let used = used.join(", ");
         // It is the first note: it changes how all figures are to be read.
-        plan.findings.insert(0, Finding::HostCongestion { host: host.to_owned(), used });
+        plan.findings.insert(
+            0,
+            Finding::HostCongestionControl(HostCongestionControl { host: host.to_owned(), used }),
+        );
     }
 }
 
@@ -332,7 +336,9 @@ mod tests {
         complete(&mut plan, own, "cubic", |_| true);
         let controls = plan.workloads.iter().map(|one| &one.parameters[CONGESTION]);
         let noted = match plan.findings.first() {
-            Some(Finding::HostCongestion { used, .. }) => Some(used.clone()),
+            Some(Finding::HostCongestionControl(HostCongestionControl { used, .. })) => {
+                Some(used.clone())
+            }
             _ => None,
         };
         (controls.map(|one| one.as_str().unwrap_or_default().to_owned()).collect(), noted)

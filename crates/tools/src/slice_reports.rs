@@ -102,6 +102,7 @@ fn weighted_mean(figures: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tare_record::finding::SharedMachine;
     use tare_record::{Finding, LatencyHistogram};
 
     const PLAN: SlicePlan =
@@ -119,7 +120,7 @@ mod tests {
             stated: stated.into(),
             operations,
             latencies: LatencyHistogram::from_counts([(micros * 1_000, operations)]).ok(),
-            findings: vec![Finding::OneMachine { cores: 2 }],
+            findings: vec![Finding::SharedMachine(SharedMachine { cores: 2 })],
             ..ToolReport::default()
         }
     }

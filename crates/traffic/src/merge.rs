@@ -3,6 +3,7 @@
 use crate::{SideReport, TrialOutcome, cpu};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use tare_record::finding::{ClientStall, OtherCongestionControl, PayloadMismatch};
 use tare_record::{
     AgentsCpu, EndCounts, Finding, HistogramError, Interval, Metric, Nanos, Parameters, Series,
     ThreadCpu,
@@ -140,7 +141,7 @@ fn find_disagreements(ends: EndCounts) -> Vec<Finding> {
     [(ends.sent, ends.received), (answered, ends.completed), (ends.connected, ends.accepted)]
         .into_iter()
         .filter(|(sent, received)| sent != received)
-        .map(|(sent, received)| Finding::EndsDisagree { sent, received })
+        .map(|(sent, received)| Finding::PayloadMismatch(PayloadMismatch { sent, received }))
         .collect()
 }
 
@@ -150,14 +151,15 @@ fn find_differing_congestion(client: &Parameters, server: &Parameters) -> Option
     let word =
         |side: &Parameters| side.get("congestion").and_then(Value::as_str).map(str::to_owned);
     let (asked, used) = (word(client)?, word(server)?);
-    (asked != used).then_some(Finding::OtherCongestionControl { asked, used })
+    (asked != used)
+        .then_some(Finding::OtherCongestionControl(OtherCongestionControl { asked, used }))
 }
 
 /// Adds a finding unless it is there already; of stalls only the longest is kept.
 fn add_finding(findings: &mut Vec<Finding>, finding: Finding) {
-    if let Finding::Stall { longest: new } = finding {
+    if let Finding::ClientStall(ClientStall { longest: new }) = finding {
         for known in findings.iter_mut() {
-            if let Finding::Stall { longest } = known {
+            if let Finding::ClientStall(ClientStall { longest }) = known {
                 *longest = new.max(*longest);
                 return;
             }
@@ -272,8 +274,8 @@ mod tests {
         let short = side(EndCounts { received: 9, answered: 4, ..EndCounts::default() });
         let differ = merge_reports(vec![short], vec![client]).unwrap();
         let expected = [
-            Finding::EndsDisagree { sent: 10, received: 9 },
-            Finding::EndsDisagree { sent: 4, received: 3 },
+            Finding::PayloadMismatch(PayloadMismatch { sent: 10, received: 9 }),
+            Finding::PayloadMismatch(PayloadMismatch { sent: 4, received: 3 }),
         ];
         assert_eq!(differ.findings, expected);
     }
@@ -287,7 +289,7 @@ mod tests {
             ..EndCounts::default()
         };
         assert_eq!(find_disagreements(ends(4)), []);
-        let expected = Finding::EndsDisagree { sent: 2, received: 3 };
+        let expected = Finding::PayloadMismatch(PayloadMismatch { sent: 2, received: 3 });
         assert_eq!(find_disagreements(ends(2)), [expected]);
     }
 
@@ -310,7 +312,10 @@ mod tests {
             ("server_cores", json!([1])),
         ]);
         assert_eq!(outcome.parameters, expected);
-        let differs = Finding::OtherCongestionControl { asked: "bbr".into(), used: "reno".into() };
+        let differs = Finding::OtherCongestionControl(OtherCongestionControl {
+            asked: "bbr".into(),
+            used: "reno".into(),
+        });
         assert_eq!(outcome.findings, [differs]);
     }
 
@@ -318,8 +323,11 @@ mod tests {
     fn of_several_stalls_the_longest_is_kept() {
         let mut findings = Vec::new();
         for longest in [5, 9, 7] {
-            add_finding(&mut findings, Finding::Stall { longest: Nanos(longest) });
+            add_finding(
+                &mut findings,
+                Finding::ClientStall(ClientStall { longest: Nanos(longest) }),
+            );
         }
-        assert_eq!(findings, [Finding::Stall { longest: Nanos(9) }]);
+        assert_eq!(findings, [Finding::ClientStall(ClientStall { longest: Nanos(9) })]);
     }
 }

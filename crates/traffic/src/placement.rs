@@ -2,6 +2,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeSet;
+use tare_record::finding::{PinningFailure, SpinningThreads};
 use tare_record::{Finding, Placement};
 
 /// Side of a trial.
@@ -97,7 +98,8 @@ impl SideCores {
 /// both.
 pub(crate) fn find_spin_contention(threads: usize, cores: &BTreeSet<u32>) -> Option<Finding> {
     let (threads, cores) = (threads as u32, cores.len() as u32);
-    (cores > 0 && threads > cores).then_some(Finding::SpinsOnSharedCore { threads, cores })
+    (cores > 0 && threads > cores)
+        .then_some(Finding::SpinningThreads(SpinningThreads { threads, cores }))
 }
 
 /// Returns the cores that this thread may use, smallest first. Empty if the kernel does not report them.
@@ -114,12 +116,16 @@ fn allowed_cores() -> Vec<u32> {
 pub fn pin_thread(core: u32) -> Option<Finding> {
     let index = core as usize;
     if index >= CpuSet::MAX_CPU {
-        return Some(Finding::NotPinned { reason: format!("core {core} does not exist") });
+        return Some(Finding::PinningFailure(PinningFailure {
+            reason: format!("core {core} does not exist"),
+        }));
     }
     let mut set = CpuSet::new();
     set.set(index);
     let error = set_affinity(&set).err()?;
-    Some(Finding::NotPinned { reason: format!("cannot pin a thread to core {core}: {error}") })
+    Some(Finding::PinningFailure(PinningFailure {
+        reason: format!("cannot pin a thread to core {core}: {error}"),
+    }))
 }
 
 /// Lets the calling thread run on these cores. If it already does, the kernel is not asked: to take the old set away leaves
@@ -217,15 +223,15 @@ mod tests {
     fn more_threads_than_cores_are_a_crowd() {
         let cores = BTreeSet::from([0, 1]);
         assert_eq!(find_spin_contention(2, &cores), None);
-        let expected = Finding::SpinsOnSharedCore { threads: 3, cores: 2 };
+        let expected = Finding::SpinningThreads(SpinningThreads { threads: 3, cores: 2 });
         assert_eq!(find_spin_contention(3, &cores), Some(expected));
         assert_eq!(find_spin_contention(3, &BTreeSet::new()), None);
     }
 
     #[test]
     fn a_core_that_is_not_there_is_a_finding() {
-        assert!(matches!(pin_thread(1023), Some(Finding::NotPinned { .. })));
-        assert!(matches!(pin_thread(4095), Some(Finding::NotPinned { .. })));
+        assert!(matches!(pin_thread(1023), Some(Finding::PinningFailure(_))));
+        assert!(matches!(pin_thread(4095), Some(Finding::PinningFailure(_))));
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! Stall detection: the longest stretch without progress.
 
+use tare_record::finding::ClientStall;
 use tare_record::{Finding, Nanos};
 
 /// Tracker of stretches without progress among the flows of one thread. Times are ns after the first payload.
@@ -46,7 +47,7 @@ impl StallTracker {
     pub(crate) fn finding(self, interval: Nanos) -> Option<Finding> {
         let longest = self.longest();
         (longest > interval.0.max(Self::LEAST))
-            .then_some(Finding::Stall { longest: Nanos(longest) })
+            .then_some(Finding::ClientStall(ClientStall { longest: Nanos(longest) }))
     }
 }
 
@@ -73,7 +74,11 @@ mod tests {
             (vec![], 1000),
         ] {
             let found = gaps(&times).finding(Nanos(10 * MS));
-            assert_eq!(found, Some(Finding::Stall { longest: Nanos(longest * MS) }), "{times:?}");
+            assert_eq!(
+                found,
+                Some(Finding::ClientStall(ClientStall { longest: Nanos(longest * MS) })),
+                "{times:?}"
+            );
         }
     }
 
@@ -89,7 +94,7 @@ mod tests {
         let counted = gaps(&[50, 100, 350]);
         assert_eq!(
             counted.ended_at(350 * MS).finding(Nanos(10 * MS)),
-            Some(Finding::Stall { longest: Nanos(250 * MS) })
+            Some(Finding::ClientStall(ClientStall { longest: Nanos(250 * MS) }))
         );
         assert_eq!(gaps(&[50, 100]).ended_at(100 * MS).finding(Nanos(10 * MS)), None);
     }
@@ -98,6 +103,9 @@ mod tests {
     fn threads_are_merged_to_the_worst() {
         let mut one = gaps(&[100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]);
         one.merge(gaps(&[500, 1000]));
-        assert_eq!(one.finding(Nanos(MS)), Some(Finding::Stall { longest: Nanos(500 * MS) }));
+        assert_eq!(
+            one.finding(Nanos(MS)),
+            Some(Finding::ClientStall(ClientStall { longest: Nanos(500 * MS) }))
+        );
     }
 }

@@ -7,6 +7,7 @@ use crate::common::{
 use serde_json::json;
 use std::net::Ipv6Addr;
 use tare_dev::{AgentContainer, NamespacePair, topology};
+use tare_record::finding::{PortExhaustion, TimeWaitOverflow};
 use tare_record::{Finding, LatencyHistogram};
 use tare_traffic::TrialOutcome;
 
@@ -112,7 +113,7 @@ fn a_want_of_ports_is_said_and_the_rest_goes_on() {
     let outcome = session.run_trial(&job, NEVER).unwrap();
     agreed(&outcome);
     let times = outcome.findings.iter().find_map(|one| match one {
-        Finding::PortsExhausted { times } => Some(*times),
+        Finding::PortExhaustion(PortExhaustion { times }) => Some(*times),
         _ => None,
     });
     assert!(times.is_some_and(|times| times > 0), "{:?}", outcome.findings);
@@ -127,7 +128,7 @@ fn an_overflow_of_those_in_time_wait_is_said_as_the_kernel_counts_it() {
     let outcome = session.run_trial(&job("tcp-crr", &topology, &[]), NEVER).unwrap();
     agreed(&outcome);
     let said = outcome.findings.iter().find_map(|one| match one {
-        Finding::TimeWaitOverflow { overflowed } => Some(*overflowed),
+        Finding::TimeWaitOverflow(TimeWaitOverflow { overflowed }) => Some(*overflowed),
         _ => None,
     });
     // The control connection may be closed after the server has looked.

@@ -193,7 +193,7 @@ fn a_strangers_connection_disturbs_nobody() {
     assert_eq!(outcome.ends.completed, outcome.ends.answered);
     assert_eq!(outcome.ends.connected, outcome.ends.accepted);
     let differ =
-        |one: &tare_record::Finding| matches!(one, tare_record::Finding::EndsDisagree { .. });
+        |one: &tare_record::Finding| matches!(one, tare_record::Finding::PayloadMismatch(_));
     assert!(!outcome.findings.iter().any(differ), "{:?}", outcome.findings);
 }
 

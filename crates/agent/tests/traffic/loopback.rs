@@ -196,7 +196,7 @@ fn a_core_that_is_not_there_is_a_finding_not_a_failure() {
     let mut job = job("tcp-rr", &topology, &[]);
     job.shape.cpus = Placement::List { clients: vec![1000], servers: vec![0] };
     let outcome = session.run_trial(&job, NEVER).unwrap();
-    assert!(outcome.findings.iter().any(|one| matches!(one, Finding::NotPinned { .. })));
+    assert!(outcome.findings.iter().any(|one| matches!(one, Finding::PinningFailure(_))));
     assert_eq!(outcome.parameters["client_cores"], json!([1000]));
 }
 

@@ -5,6 +5,7 @@ use crate::common::shaper::shape;
 use crate::common::{NEVER, job, open_session, pair_topology};
 use serde_json::json;
 use tare_dev::NamespacePair;
+use tare_record::finding::SlowSender;
 use tare_record::{Finding, Nanos};
 use tare_traffic::TrialJob;
 
@@ -106,13 +107,13 @@ fn a_search_finds_the_rate_of_a_shaper() {
     // If the sender could not offer the requested rate, a finding states by how much. In a trial of 400 ms the queue of
     // 10 ms hides 2.5 %.
     let share = outcome.findings.iter().find_map(|finding| match finding {
-        Finding::SenderTooSlow { asked, offered } => Some(offered / asked),
+        Finding::SlowSender(SlowSender { asked, offered }) => Some(offered / asked),
         _ => None,
     });
     let most = 1.06 / share.unwrap_or(1.0);
     // A search disturbed by a busy machine has this finding, or that it did not finish.
     let spoilt = share.is_some()
-        || outcome.findings.iter().any(|one| matches!(one, Finding::SearchUnfinished { .. }));
+        || outcome.findings.iter().any(|one| matches!(one, Finding::UnfinishedSearch(_)));
     for bounds in &found.found {
         let share = bounds.conditional / carried;
         let enough = share >= 0.9 || spoilt;

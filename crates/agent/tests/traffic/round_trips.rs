@@ -10,6 +10,7 @@ use crate::udp_round_trips::{MessageCounters, RoundTripCounts, round_trips};
 use serde_json::json;
 use std::net::Ipv6Addr;
 use tare_dev::{AgentContainer, topology};
+use tare_record::finding::{SlowSender, SpinningThreads};
 use tare_record::{Finding, Interval, LatencyHistogram, Nanos};
 use tare_traffic::TrialOutcome;
 
@@ -66,7 +67,7 @@ fn threads_that_spin_on_one_core_are_a_finding() {
     let mut job = job("udp-rr", &topology, &[("wait", json!("spin"))]);
     job.shape.cpus = "same".parse().unwrap();
     let outcome = session.run_trial(&job, NEVER).unwrap();
-    let expected = Finding::SpinsOnSharedCore { threads: 2, cores: 1 };
+    let expected = Finding::SpinningThreads(SpinningThreads { threads: 2, cores: 1 });
     assert!(outcome.findings.contains(&expected), "{:?}", outcome.findings);
 }
 
@@ -185,6 +186,6 @@ fn a_rate_that_cannot_be_had_is_said_with_what_was_had() {
     let job = job("tcp-rr", &topology, &[("open_loop", json!("50m"))]);
     let outcome = session.run_trial(&job, NEVER).unwrap();
     let had = outcome.ends.completed as f64 / Nanos(300_000_000).as_secs_f64();
-    let expected = Finding::SenderTooSlow { asked: 50e6, offered: had };
+    let expected = Finding::SlowSender(SlowSender { asked: 50e6, offered: had });
     assert!(outcome.findings.contains(&expected), "{:?}", outcome.findings);
 }

@@ -10,6 +10,7 @@ use crate::common::{
 use serde_json::{Value, json};
 use tare_dev::{NamespacePair, TestNamespace, eventually, topology};
 use tare_network::Topology;
+use tare_record::finding::SocketDrops;
 use tare_record::{DatagramCounts, Finding, Nanos};
 use tare_traffic::{TrialJob, TrialOutcome};
 
@@ -52,7 +53,7 @@ pub(crate) fn sum(outcome: &TrialOutcome) -> DatagramCounts {
 /// them.
 pub(crate) fn dropped_at_socket(outcome: &TrialOutcome) -> Option<(u64, u64)> {
     outcome.findings.iter().find_map(|finding| match finding {
-        Finding::DroppedAtSocket { dropped, of } => Some((*dropped, *of)),
+        Finding::SocketDrops(SocketDrops { dropped, of }) => Some((*dropped, *of)),
         _ => None,
     })
 }

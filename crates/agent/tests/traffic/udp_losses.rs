@@ -149,7 +149,7 @@ fn a_search_without_time_says_so_and_ends() {
     let found = outcome.search.unwrap();
     assert!(!found.probes.is_empty() && found.found.len() == 2);
     let said = outcome.findings.iter().any(|finding| {
-        matches!(finding, Finding::SearchUnfinished { .. } | Finding::SearchAtSendersLimit { .. })
+        matches!(finding, Finding::UnfinishedSearch(_) | Finding::SearchLimitedBySender(_))
     });
     assert_eq!(said, found.found.iter().any(|bounds| !bounds.converged), "{found:?}");
 }

@@ -9,6 +9,7 @@ use crate::estimate::trial_group::TrialGroup;
 use crate::explain::core_waiting::{NetworkRounds, waiting_finding};
 use crate::explain::drift::drifts;
 use crate::explain::{ablation, cell_findings};
+use tare_record::finding::PooledBlocks;
 use tare_record::{Finding, Hop, Parameters, Plan, WorkloadPlan};
 
 /// Returns the drafts of all metrics of the groups of one comparison: the aggregate over all clients first, then the
@@ -43,7 +44,7 @@ pub(crate) fn draft_comparison(
             let cell = &mut drafts[index].cell;
             cell.hops = recorded_path(group);
             cell.findings = cell_findings::cell_findings(&group.trials, metric, &sampled[index]);
-            let pooled = Finding::PooledBlocks { blocks: blocks_per_sample };
+            let pooled = Finding::PooledBlocks(PooledBlocks { blocks: blocks_per_sample });
             cell.findings.extend((blocks_per_sample > 1).then_some(pooled));
             cell.findings.extend(drifts[index].clone());
             cell.findings.extend(

@@ -20,6 +20,7 @@ use crate::explain::unread_figures::unread_figures;
 use crate::replication::compare_with_publication;
 use crate::select::whole_blocks::{count_whole_blocks, count_whole_turn_blocks};
 use std::collections::BTreeSet;
+use tare_record::finding::EmulatedProcessor;
 use tare_record::journal::Journal;
 use tare_record::{Cell, ConclusionResult, Document, Finding, Nanos, Plan, Replication, Trial};
 
@@ -101,7 +102,7 @@ fn remove_verdicts(mut document: Document) -> Document {
     if let Some(rerun) = &mut document.rerun {
         remove_conclusions(rerun);
     }
-    document.findings.push(Finding::Emulated);
+    document.findings.push(Finding::EmulatedProcessor(EmulatedProcessor {}));
     document
 }
 
@@ -113,7 +114,7 @@ fn remove_conclusions(rerun: &mut Replication) {
     }
     for conclusion in &mut rerun.conclusions {
         conclusion.result = ConclusionResult::Undecidable;
-        conclusion.reason = Some(Finding::Emulated.to_string());
+        conclusion.reason = Some(Finding::EmulatedProcessor(EmulatedProcessor {}).to_string());
         conclusion.evidence = conclusion.reason.iter().cloned().collect();
     }
 }
@@ -145,6 +146,7 @@ fn adjust_p_values(drafts: &[CellDraft]) -> Vec<Option<f64>> {
 mod tests {
     use super::*;
     use crate::test_data::{SeededRandom, journal, plan, transactions, trial, workload};
+    use tare_record::finding::{FewSamples, SilentTrials};
     use tare_record::journal::{Record, ResumePoint};
     use tare_record::{
         CorrectionFamily, CounterScope, HardwareCounters, HardwareEventCounts, HardwareSample,
@@ -258,7 +260,8 @@ mod tests {
                 .unwrap();
         let p99 = cell(&document, "host", Metric::LatencyP99);
         assert!(p99.samples.is_empty() && p99.mean.is_none() && p99.withheld.is_some());
-        let expected = Finding::FewSamples { metric: Metric::LatencyP99, beyond: 9, needed: 100 };
+        let expected =
+            Finding::FewSamples(FewSamples { metric: Metric::LatencyP99, beyond: 9, needed: 100 });
         assert_eq!(p99.findings, [expected]);
         let p50 = cell(&document, "host", Metric::LatencyP50);
         assert_eq!((p50.n, p50.withheld.as_ref(), p50.best), (2, None, false));
@@ -271,7 +274,10 @@ mod tests {
         let document = document(&journal, None).unwrap();
         let slow = cell(&document, "slow", Metric::Throughput);
         assert_eq!((slow.n, slow.samples[3], slow.ratio.as_ref()), (4, 0.0, None));
-        assert!(slow.findings.contains(&Finding::Silent { trials: 1, of: 4 }), "and says why");
+        assert!(
+            slow.findings.contains(&Finding::SilentTrials(SilentTrials { trials: 1, of: 4 })),
+            "and says why"
+        );
     }
 
     #[test]
@@ -291,7 +297,7 @@ mod tests {
         let mut journal = small();
         journal.run.environment.emulated = true;
         let document = document(&journal, None).unwrap();
-        assert_eq!(document.findings, [Finding::Emulated]);
+        assert_eq!(document.findings, [Finding::EmulatedProcessor(EmulatedProcessor {})]);
         assert_eq!(document.cells.len(), 3);
         let without = |cell: &Cell| {
             cell.ratio.is_none() && cell.difference.is_none() && !cell.best && cell.mean.is_some()

@@ -3,6 +3,7 @@
 use crate::compare::analysed_ratio::PairedFigures;
 use crate::compare::analysis_history::{AnalysisHistory, ComparedPair};
 use crate::estimate::trial_group::{GroupSamples, TrialGroup};
+use tare_record::finding::AblationEffects;
 use tare_record::{
     Ablation, AblationEffect, AblationFactor, ComparedBy, Finding, Metric, Plan, Shape,
     UnaccountedGap,
@@ -98,7 +99,8 @@ pub(crate) fn ablation_finding(
     };
     let effects: Vec<AblationEffect> = changes.iter().filter_map(effect).collect();
     let unaccounted = unaccounted(figures, label, baseline, &changes);
-    (!effects.is_empty()).then_some(Finding::Ablated { effects, unaccounted })
+    (!effects.is_empty())
+        .then_some(Finding::AblationEffects(AblationEffects { effects, unaccounted }))
 }
 
 /// Computes the unaccounted part from the blocks that have every figure. The pairs are the two sides of the gap; one
@@ -155,6 +157,7 @@ fn counted_changes<'a, 'b>(changes: &'a [FactorChange<'b>]) -> Vec<&'a FactorCha
 mod tests {
     use crate::document;
     use crate::test_data::{journal, plan, trial, workload};
+    use tare_record::finding::AblationEffects;
     use tare_record::{
         Ablation, AblationEffect, AblationFactor, AblationVariant, Finding, Metric, UnaccountedGap,
     };
@@ -170,7 +173,7 @@ mod tests {
     /// Returns the ablation finding of a network's only cell.
     fn find_ablated<'a>(document: &'a tare_record::Document, label: &str) -> Option<&'a Finding> {
         let cell = document.cells.iter().find(|cell| cell.label == label).unwrap();
-        cell.findings.iter().find(|finding| matches!(finding, Finding::Ablated { .. }))
+        cell.findings.iter().find(|finding| matches!(finding, Finding::AblationEffects(_)))
     }
 
     fn near(one: f64, other: f64) -> bool {
@@ -207,7 +210,7 @@ mod tests {
             levels.map(|(label, bytes)| trial(label, block, &[bytes * u64::from(10 - block); 10]))
         });
         let document = document(&journal(plan, trials.collect()), None).unwrap();
-        let Some(Finding::Ablated { effects, unaccounted: Some(rest) }) =
+        let Some(Finding::AblationEffects(AblationEffects { effects, unaccounted: Some(rest) })) =
             find_ablated(&document, "bridge")
         else {
             panic!("{:?}", find_ablated(&document, "bridge"));
@@ -230,7 +233,7 @@ mod tests {
         // The baseline has effects and no gap; a variant has neither.
         assert!(matches!(
             find_ablated(&document, "host"),
-            Some(Finding::Ablated { unaccounted: None, .. })
+            Some(Finding::AblationEffects(AblationEffects { unaccounted: None, .. }))
         ));
         assert_eq!(find_ablated(&document, "bridge+tso"), None);
     }

@@ -4,6 +4,11 @@ use crate::estimate::TrialEstimate;
 use crate::estimate::trial_group::{BlockSample, GroupSamples};
 use crate::explain::{core_frequency, cost_causes, fragmentation, loss_attribution};
 use std::cmp::Ordering;
+use std::mem::discriminant;
+use tare_record::finding::{
+    FewSamples, HardwareCounterLimits, LevelSwitch, SilentTrials, TrialTrend, UnsettledTrials,
+    WarmUpInfluence,
+};
 use tare_record::{ComparedBy, CounterScope, Finding, HardwareCounters, Metric, Trial};
 use tare_stats::describe::{mean, mean_interval, median};
 use tare_stats::shift::LevelShift;
@@ -38,7 +43,7 @@ pub(crate) fn cell_findings(
     let mut told = keep_worst(all.iter().flat_map(|trial| &trial.findings).chain(&cut));
     if let Some(placed) = loss_attribution::attribute_loss(&all) {
         // This finding includes the drops at the socket.
-        told.retain(|finding| !matches!(finding, Finding::DroppedAtSocket { .. }));
+        told.retain(|finding| !matches!(finding, Finding::SocketDrops(_)));
         findings.push(placed);
     }
     findings.extend(loss_attribution::attribute_retransmits(&all));
@@ -60,7 +65,7 @@ pub(crate) fn sample_findings(metric: Metric, sampled: &GroupSamples) -> Vec<Fin
 fn few_samples(metric: Metric, sampled: &GroupSamples) -> Option<Finding> {
     match *sampled {
         GroupSamples::Withheld { beyond, needed } => {
-            Some(Finding::FewSamples { metric, beyond, needed })
+            Some(Finding::FewSamples(FewSamples { metric, beyond, needed }))
         }
         GroupSamples::Figures(_) | GroupSamples::NoInterval => None,
     }
@@ -76,7 +81,7 @@ fn partial_counters(metric: Metric, trials: &[&Trial]) -> Option<Finding> {
     })?;
     let (counted, running) = (worst.counted, worst.running);
     let all = counted == CounterScope::Machine && running > FULL_COUNTER_SHARE;
-    (!all).then_some(Finding::HardwareCounted { counted, running })
+    (!all).then_some(Finding::HardwareCounterLimits(HardwareCounterLimits { counted, running }))
 }
 
 /// Returns a finding for figures of 0: they have no ratio, and a reader needs the reason.
@@ -86,7 +91,7 @@ fn silent_trials(metric: Metric, samples: &[BlockSample]) -> Option<Finding> {
     }
     let trials = samples.iter().filter(|sample| sample.value == 0.0).count();
     let of = count(samples.len());
-    (trials > 0).then(|| Finding::Silent { trials: count(trials), of })
+    (trials > 0).then(|| Finding::SilentTrials(SilentTrials { trials: count(trials), of }))
 }
 
 /// Returns a finding if the cut moves the mean by more than the half width of its 95 % interval, and by more than the
@@ -99,7 +104,7 @@ fn warm_up_matters(metric: Metric, samples: &[BlockSample]) -> Option<Finding> {
     let points = if metric.unit() == "%" { LEAST_POINTS } else { 0.0 };
     let least = points.max(metric.default_margin() * cut.abs());
     ((uncut - cut).abs() > least.max((high - low) / 2.0))
-        .then_some(Finding::WarmUpMatters { uncut, cut })
+        .then_some(Finding::WarmUpInfluence(WarmUpInfluence { uncut, cut }))
 }
 
 /// Returns the numbers of trials that never settled, switched or drifted, and the sizes of the changes.
@@ -109,15 +114,15 @@ fn inside_trials(trials: &[(&Trial, TrialEstimate)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let unsettled = estimates().filter(|estimate| !estimate.settled).count();
     if unsettled > 0 {
-        findings.push(Finding::NeverSettled { trials: count(unsettled), of });
+        findings.push(Finding::UnsettledTrials(UnsettledTrials { trials: count(unsettled), of }));
     }
     let ratios: Vec<f64> = estimates().filter_map(switch_ratio).collect();
     if let Some(ratio) = median(&ratios) {
-        findings.push(Finding::ModeSwitch { trials: count(ratios.len()), of, ratio });
+        findings.push(Finding::LevelSwitch(LevelSwitch { trials: count(ratios.len()), of, ratio }));
     }
     let changes: Vec<f64> = estimates().filter_map(trend_change).collect();
     if let Some(change) = median(&changes) {
-        findings.push(Finding::Trend { trials: count(changes.len()), of, change });
+        findings.push(Finding::TrialTrend(TrialTrend { trials: count(changes.len()), of, change }));
     }
     findings
 }
@@ -151,7 +156,9 @@ pub(crate) fn keep_worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) ->
     let mut kept: Vec<Finding> = Vec::new();
     for finding in findings {
         match kept.iter_mut().find(|one| is_same_kind(one, finding)) {
-            Some(one) if finding.severity() > one.severity() => *one = finding.clone(),
+            Some(one) if finding.kind().severity() > one.kind().severity() => {
+                *one = finding.clone();
+            }
             Some(_) => {}
             None => kept.push(finding.clone()),
         }
@@ -160,32 +167,7 @@ pub(crate) fn keep_worst<'a>(findings: impl IntoIterator<Item = &'a Finding>) ->
 }
 
 fn is_same_kind(one: &Finding, other: &Finding) -> bool {
-    use Finding::{
-        BusyMachine, CountNotReached, DroppedAtSocket, EndsDisagree, Fragmented, LowHeadroom,
-        OtherRun, OverQuota, PortsExhausted, SearchAtSendersLimit, SearchUnfinished, SecondAttempt,
-        SenderTooSlow, SmallBuffer, Stall, Stolen, Throttled, TimeWaitOverflow,
-    };
-    match (one, other) {
-        (EndsDisagree { .. }, EndsDisagree { .. })
-        | (BusyMachine { .. }, BusyMachine { .. })
-        | (Stolen { .. }, Stolen { .. })
-        | (Throttled { .. }, Throttled { .. })
-        | (OverQuota { .. }, OverQuota { .. })
-        | (Fragmented { .. }, Fragmented { .. })
-        | (OtherRun { .. }, OtherRun { .. })
-        | (SecondAttempt { .. }, SecondAttempt { .. })
-        | (Stall { .. }, Stall { .. })
-        | (DroppedAtSocket { .. }, DroppedAtSocket { .. })
-        | (PortsExhausted { .. }, PortsExhausted { .. })
-        | (TimeWaitOverflow { .. }, TimeWaitOverflow { .. })
-        | (SearchAtSendersLimit { .. }, SearchAtSendersLimit { .. })
-        | (SearchUnfinished { .. }, SearchUnfinished { .. })
-        | (SenderTooSlow { .. }, SenderTooSlow { .. })
-        | (CountNotReached { .. }, CountNotReached { .. }) => true,
-        (LowHeadroom { resource: one, .. }, LowHeadroom { resource: other, .. }) => one == other,
-        (SmallBuffer { asked: one, .. }, SmallBuffer { asked: other, .. }) => one == other,
-        _ => one == other,
-    }
+    discriminant(one) == discriminant(other) && one.kind().subject() == other.kind().subject()
 }
 
 #[cfg(test)]
@@ -194,6 +176,7 @@ mod tests {
     use crate::test_data::trial;
     use std::collections::BTreeMap;
     use tare_record::Nanos;
+    use tare_record::finding::{ClientStall, OtherWork, SmallBuffer};
 
     fn estimate(settled: bool, shift: Option<LevelShift>) -> TrialEstimate {
         TrialEstimate {
@@ -219,9 +202,9 @@ mod tests {
         assert_eq!(
             inside_trials(&trials),
             [
-                Finding::NeverSettled { trials: 2, of: 4 },
-                Finding::ModeSwitch { trials: 2, of: 4, ratio: 501.0 },
-                Finding::Trend { trials: 1, of: 4, change: -0.2 },
+                Finding::UnsettledTrials(UnsettledTrials { trials: 2, of: 4 }),
+                Finding::LevelSwitch(LevelSwitch { trials: 2, of: 4, ratio: 501.0 }),
+                Finding::TrialTrend(TrialTrend { trials: 1, of: 4, change: -0.2 }),
             ]
         );
         assert_eq!(inside_trials(&trials[..0]), []);
@@ -229,9 +212,9 @@ mod tests {
 
     #[test]
     fn of_many_findings_about_one_thing_the_worst_is_kept() {
-        let small = |asked, granted| Finding::SmallBuffer { asked, granted };
-        let busy = |share| Finding::BusyMachine { share };
-        let stall = |longest| Finding::Stall { longest: Nanos(longest) };
+        let small = |asked, granted| Finding::SmallBuffer(SmallBuffer { asked, granted });
+        let busy = |share| Finding::OtherWork(OtherWork { share });
+        let stall = |longest| Finding::ClientStall(ClientStall { longest: Nanos(longest) });
         let all = [busy(0.2), small(8, 4), small(9, 4), stall(5), small(8, 2), busy(0.5), stall(1)];
         assert_eq!(keep_worst(&all), [busy(0.5), small(8, 2), small(9, 4), stall(5)]);
     }
@@ -302,6 +285,8 @@ mod tests {
         let metric = Metric::Throughput;
         assert_eq!(warm_up_matters(metric, &samples(0.999)), None);
         let found = warm_up_matters(metric, &samples(0.9)).unwrap();
-        assert!(matches!(found, Finding::WarmUpMatters { cut, .. } if cut == 100.0));
+        assert!(
+            matches!(found, Finding::WarmUpInfluence(WarmUpInfluence { cut, .. }) if cut == 100.0)
+        );
     }
 }

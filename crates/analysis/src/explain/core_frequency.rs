@@ -1,5 +1,6 @@
 //! Differences of the cores' frequency between the trials of a cell, which move every figure that is bound by CPU.
 
+use tare_record::finding::FrequencyChange;
 use tare_record::{Finding, Trial};
 
 /// Smallest reported difference between trials, as a share: governors and boost always vary a little.
@@ -12,7 +13,7 @@ pub(crate) fn frequency_change(trials: &[&Trial]) -> Option<Finding> {
     let lowest = told().min_by(f64::total_cmp)?;
     let highest = told().max_by(f64::total_cmp)?;
     (highest - lowest > MIN_FREQUENCY_SPREAD * highest)
-        .then_some(Finding::FrequencyChanged { lowest, highest })
+        .then_some(Finding::FrequencyChange(FrequencyChange { lowest, highest }))
 }
 
 #[cfg(test)]
@@ -36,7 +37,7 @@ mod tests {
     fn trials_at_unlike_speeds_are_told() {
         assert_eq!(
             found(&[Some(3_000.0), None, Some(2_000.0), Some(2_900.0)]),
-            Some(Finding::FrequencyChanged { lowest: 2_000.0, highest: 3_000.0 })
+            Some(Finding::FrequencyChange(FrequencyChange { lowest: 2_000.0, highest: 3_000.0 }))
         );
         assert_eq!(found(&[Some(3_000.0), Some(2_900.0)]), None);
         assert_eq!(found(&[None, Some(800.0), None]), None);

@@ -8,6 +8,7 @@ use crate::compare::analysed_ratio::PairedFigures;
 use crate::compare::analysis_history::{AnalysisHistory, ComparedPair};
 use crate::compare::block_pairs::{TRIMMED_ROUNDS, round_logs};
 use crate::estimate::trial_group::{GroupSamples, TrialGroup};
+use tare_record::finding::CoreWaiting;
 use tare_record::{Finding, Plan, Trial};
 use tare_stats::covariate::{slope_within_groups, without_covariate};
 use tare_stats::describe::{mean, trimmed_mean, trimmed_mean_error};
@@ -68,13 +69,13 @@ pub(crate) fn waiting_finding(
         shape: &plan.shapes[network.group.shape],
     };
     let ratio = figures.collect::<PairedFigures>().ratio(plan, pair, history)?;
-    Some(Finding::WaitedForCores {
+    Some(Finding::CoreWaiting(CoreWaiting {
         network: mean_waiting(network.group)?,
         baseline: mean_waiting(baseline.group)?,
         explained,
         ratio: ratio.value,
         ci95: ratio.ci95,
-    })
+    }))
 }
 
 /// Returns the rounds of the blocks in which both networks have them. Rounds in which nothing was counted are left out.
@@ -170,7 +171,8 @@ mod tests {
     #[test]
     fn other_work_is_told_from_the_network() {
         let found = finding(&trials(true));
-        let Some(Finding::WaitedForCores { network, explained, ratio, ci95, .. }) = found else {
+        let Some(Finding::CoreWaiting(CoreWaiting { network, explained, ratio, ci95, .. })) = found
+        else {
             panic!("{found:?}");
         };
         assert!((0.05..0.3).contains(&network) && explained > 0.5, "{found:?}");

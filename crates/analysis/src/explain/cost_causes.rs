@@ -4,6 +4,9 @@ use crate::estimate::TrialEstimate;
 use crate::estimate::machine_usage::{cpu_time_within, softirq_by_core};
 use crate::select::trial_traffic::TrialTraffic;
 use std::collections::BTreeMap;
+use tare_record::finding::{
+    CpuTimeByConsumer, CpuTimeOfMeasurement, OffloadLoss, SoftirqConcentration, UserspaceForwarding,
+};
 use tare_record::{
     Finding, Hop, HopKind, Nanos, SaturatingSum as _, ThreadCpu, Trial, TrialCounters,
 };
@@ -90,7 +93,7 @@ fn cpu_breakdown(steady: &[SteadySpan<'_>]) -> Option<Finding> {
         .iter()
         .map(|(one, _)| Some(ksoftirqd(&one.trial.meanwhile.counted)? / trial_seconds(one.trial)))
         .collect();
-    Some(Finding::CpuPlaced {
+    Some(Finding::CpuTimeByConsumer(CpuTimeByConsumer {
         agents_user: over(&|one| one.agents().0)?,
         agents_system: over(&|one| one.agents().1)?,
         softirq: kind(|kinds| kinds.softirq + kinds.irq)?,
@@ -98,7 +101,7 @@ fn cpu_breakdown(steady: &[SteadySpan<'_>]) -> Option<Finding> {
         // The sum over no programs is 0, not -0.
         daemons: over(&|one| daemon_cores(one.trial).values().fold(0.0, |sum, cores| sum + cores))?,
         busy: kind(crate::estimate::machine_usage::CpuTimeByKind::busy)?,
-    })
+    }))
 }
 
 /// Returns the measurement overhead, over the trials that recorded it.
@@ -113,12 +116,12 @@ fn measurement_overhead<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<F
         )
     };
     let ran = |trial: &Trial| trial.meanwhile.overhead.drops.unwrap_or_default();
-    Some(Finding::Watched {
+    Some(Finding::CpuTimeOfMeasurement(CpuTimeOfMeasurement {
         sampling: cores(&|trial| trial.meanwhile.overhead.sampling)?,
         tcp_info: cores(&tcp_info_time)?,
         drops: cores(&|trial| ran(trial).time)?,
         runs: known.iter().map(|trial| ran(trial).runs).saturating_sum(),
-    })
+    }))
 }
 
 /// Returns the time that reading TCP_INFO took.
@@ -155,7 +158,8 @@ fn softirq_on_one_core(steady: &[SteadySpan<'_>]) -> Option<Finding> {
     // Now and then something else takes a core: the condition must hold in most trials.
     let worst = found.iter().max_by(|a, b| (a.1 - a.2).total_cmp(&(b.1 - b.2)))?;
     let &(core, share, others) = worst;
-    (2 * found.len() > steady.len()).then_some(Finding::SoftirqOnOneCore { core, share, others })
+    (2 * found.len() > steady.len())
+        .then_some(Finding::SoftirqConcentration(SoftirqConcentration { core, share, others }))
 }
 
 /// Returns the programs that carried packets, by their means over all trials. A daemon beside a path on which the
@@ -172,7 +176,11 @@ fn userspace_programs(trials: &[(&Trial, TrialEstimate)]) -> Vec<Finding> {
         }
     }
     let carry = all.into_iter().filter(|(_, cores)| *cores >= MIN_CARRIER_CORES);
-    carry.map(|(name, cores)| Finding::Userspace { program: name.to_owned(), cores }).collect()
+    carry
+        .map(|(name, cores)| {
+            Finding::UserspaceForwarding(UserspaceForwarding { program: name.to_owned(), cores })
+        })
+        .collect()
 }
 
 /// Finds the first device on the path whose packets are much smaller than on the device before it.
@@ -183,12 +191,12 @@ fn offload_lost(trial: &Trial) -> Option<Finding> {
     sizes.windows(2).find_map(|pair| {
         let [(_, before), (hop, after)] = pair else { return None };
         (*before >= MIN_LARGE_PACKET && before / after >= MIN_SHRINK_FACTOR).then(|| {
-            Finding::OffloadLost {
+            Finding::OffloadLoss(OffloadLoss {
                 place: hop.place.clone(),
                 device: hop.name.clone(),
                 before: *before,
                 after: *after,
-            }
+            })
         })
     })
 }
@@ -270,7 +278,14 @@ mod tests {
         one.hops = vec![Hop::new(HopKind::Forwarder, "flannel0", "node-0")];
         let all = found(std::slice::from_ref(&one));
         let [
-            Finding::CpuPlaced { agents_user, agents_system, softirq, ksoftirqd, daemons, busy },
+            Finding::CpuTimeByConsumer(CpuTimeByConsumer {
+                agents_user,
+                agents_system,
+                softirq,
+                ksoftirqd,
+                daemons,
+                busy,
+            }),
             userspace,
         ] = &all[..]
         else {
@@ -301,7 +316,7 @@ mod tests {
             interval.tcp = Some(TcpInfoTotals { asking: ms(2), ..TcpInfoTotals::default() });
         }
         let told = |trials: &[Trial]| {
-            let is_it = |one: &Finding| matches!(one, Finding::Watched { .. });
+            let is_it = |one: &Finding| matches!(one, Finding::CpuTimeOfMeasurement(_));
             found(trials).into_iter().find(is_it)
         };
         assert_eq!(told(std::slice::from_ref(&plain)), None);
@@ -313,7 +328,7 @@ mod tests {
 
     #[test]
     fn one_core_that_does_it_all_is_found() {
-        let is_one = |finding: &&Finding| matches!(finding, Finding::SoftirqOnOneCore { .. });
+        let is_one = |finding: &&Finding| matches!(finding, Finding::SoftirqConcentration(_));
         let all = found(&[second(&[2, 95, 3, 1])]);
         assert_eq!(
             all.iter().find(is_one).unwrap().to_string(),

@@ -6,6 +6,7 @@
 //! them.
 
 use crate::explain::packet_path::{PacketKind, PacketPath};
+use tare_record::finding::SocketDrops;
 use tare_record::{
     COPIES_CHAIN, CounterDeltas, DropCause, Finding, NamespaceCounts, PacketDrops,
     SaturatingSum as _, Trial,
@@ -162,7 +163,7 @@ impl CountedDrops {
 /// Returns the drops that the receiver itself noticed.
 fn receiver_drops(trial: &Trial) -> Option<PacketDrops> {
     let told = trial.findings.iter().find_map(|finding| match finding {
-        Finding::DroppedAtSocket { dropped, .. } => Some(*dropped),
+        Finding::SocketDrops(SocketDrops { dropped, .. }) => Some(*dropped),
         _ => None,
     });
     told.map(|packets| PacketDrops::new("server", "", DropCause::SocketBuffer, packets))

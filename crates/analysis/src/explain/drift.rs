@@ -6,6 +6,7 @@
 
 use crate::estimate::trial_group::{BlockSample, GroupSamples};
 use tare_record::Finding;
+use tare_record::finding::BlockDrift;
 use tare_stats::describe::{mean, median};
 use tare_stats::holm::holm;
 use tare_stats::kendall;
@@ -30,7 +31,7 @@ pub(crate) fn drifts(sampled: &[GroupSamples]) -> Vec<Option<Finding>> {
             let p = adjusted.next().filter(|p| *p < LEVEL)?;
             let change =
                 relative_change(one.samples()).filter(|change| change.abs() >= MIN_DRIFT)?;
-            Some(Finding::Drift { change, p })
+            Some(Finding::BlockDrift(BlockDrift { change, p }))
         })
         .collect()
 }
@@ -81,7 +82,9 @@ mod tests {
             (0..20).map(|block| 100.0 - f64::from(block) + chance.normal()).collect::<Vec<_>>(),
         );
         let found = drifts(&[falling]);
-        let Some(Finding::Drift { change, p }) = found[0].clone() else { panic!("{found:?}") };
+        let Some(Finding::BlockDrift(BlockDrift { change, p })) = found[0].clone() else {
+            panic!("{found:?}")
+        };
         assert!((-0.24..=-0.16).contains(&change) && p < 0.001, "{change} {p}");
     }
 

@@ -5,6 +5,7 @@
 //! 8201). A tunnel on a bridge reports to a sender by a message that it builds itself, which the kernel counts at its
 //! receiver and not at its sender (net/ipv4/ip_tunnel_core.c, `iptunnel_pmtud_build_icmp`).
 
+use tare_record::finding::PacketFragmentation;
 use tare_record::{Finding, MtuFit, NamespaceCounts, SaturatingSum as _, Trial};
 
 /// Returns the finding of a trial. Returns `None` if no packet was fragmented or refused.
@@ -18,7 +19,13 @@ pub(crate) fn fragmentation_finding(trial: &Trial) -> Option<Finding> {
     let most = places.iter().max_by_key(|place| oversized_packets(place))?;
     let (packets, fragments) = (fragmented_packets(most), created_fragments(most));
     let place = most.place.clone();
-    let found = Finding::Fragmented { packets, fragments, refused, place, mtu: fit };
+    let found = Finding::PacketFragmentation(PacketFragmentation {
+        packets,
+        fragments,
+        refused,
+        place,
+        mtu: fit,
+    });
     (fragments > 0 || refused > 0).then_some(found)
 }
 

@@ -4,6 +4,7 @@ use crate::explain::counted_drops::CountedDrops;
 use crate::explain::drop_reasons;
 use crate::explain::drop_reasons::KernelDrops;
 use crate::explain::packet_path::{PacketKind, PacketPath};
+use tare_record::finding::{LossByPlace, RetransmittedSegments};
 use tare_record::{CounterDeltas, Finding, PacketDrops, SaturatingSum as _, Trial};
 
 /// Smallest reported share of retransmitted segments, and their smallest number: messages between agents beside the
@@ -24,7 +25,7 @@ pub(crate) fn attribute_loss(trials: &[&Trial]) -> Option<Finding> {
     let mut parts = explained_drops(trials, PacketKind::Datagrams, lost);
     sort_most_first(&mut parts);
     let unplaced = to_i64(lost) - to_i64(total_packets(&parts));
-    Some(Finding::LossPlaced { lost, of, parts, unplaced })
+    Some(Finding::LossByPlace(LossByPlace { lost, of, parts, unplaced }))
 }
 
 /// Returns the retransmissions of TCP in these trials. Returns `None` if there were only a few.
@@ -40,7 +41,7 @@ pub(crate) fn attribute_retransmits(trials: &[&Trial]) -> Option<Finding> {
     let mut drops = explained_drops(trials, PacketKind::Segments, segments);
     drops.retain(|one| one.packets as f64 >= MIN_EXPLAINED_SHARE * segments as f64);
     sort_most_first(&mut drops);
-    Some(Finding::Retransmitted { segments, of, drops })
+    Some(Finding::RetransmittedSegments(RetransmittedSegments { segments, of, drops }))
 }
 
 /// Returns the drops of these trials by place, and the kernel's reasons for what the places do not explain of `missing`
@@ -98,6 +99,7 @@ mod tests {
     use super::*;
     use crate::test_data::trial;
     use proptest::prelude::*;
+    use tare_record::finding::SocketDrops;
     use tare_record::{CoreCounts, DropCause, EndCounts, NamespaceCounts};
 
     fn gains(pairs: &[(&str, u64)]) -> CounterDeltas {
@@ -140,7 +142,9 @@ mod tests {
         };
         let trials = [lossy(1000, 952, vec![node, server(39)]), lossy(1000, 1000, Vec::new())];
         let found = attribute_loss(&trials.iter().collect::<Vec<_>>()).unwrap();
-        let Finding::LossPlaced { lost, of, parts, unplaced } = &found else { panic!("{found}") };
+        let Finding::LossByPlace(LossByPlace { lost, of, parts, unplaced }) = &found else {
+            panic!("{found}")
+        };
         let packets: Vec<u64> = parts.iter().map(|part| part.packets).collect();
         assert_eq!((*lost, *of, &packets[..], *unplaced), (48, 2000, &[39, 5, 2][..], 2));
         assert_eq!(
@@ -166,7 +170,9 @@ mod tests {
         let mut trial = lossy(100, 88, vec![node, server]);
         trial.meanwhile.counted.cores = vec![CoreCounts { dropped: 9, ..CoreCounts::default() }];
         let found = attribute_loss(&[&trial]).unwrap();
-        let Finding::LossPlaced { parts, unplaced, .. } = found else { panic!("{found}") };
+        let Finding::LossByPlace(LossByPlace { parts, unplaced, .. }) = found else {
+            panic!("{found}")
+        };
         let expected = [
             PacketDrops::new("server-0", "eth0", DropCause::Backlog, 9),
             PacketDrops::new("node-0", "veth-s0", DropCause::Device, 3),
@@ -204,7 +210,9 @@ mod tests {
         let tunnel =
             NamespaceCounts { protocols: gains(&[("Ip6.FragFails", 5)]), ..place("node-1") };
         let found = attribute_loss(&[&lossy(1000, 963, vec![node, tunnel])]).unwrap();
-        let Finding::LossPlaced { parts, unplaced, .. } = &found else { panic!("{found}") };
+        let Finding::LossByPlace(LossByPlace { parts, unplaced, .. }) = &found else {
+            panic!("{found}")
+        };
         let placed: u64 = parts.iter().map(|part| part.packets).sum();
         assert_eq!((placed, *unplaced), (35, 2));
         assert_eq!(
@@ -217,7 +225,7 @@ mod tests {
     #[test]
     fn without_counters_the_receiver_has_its_say() {
         let mut trial = lossy(100, 90, Vec::new());
-        trial.findings = vec![Finding::DroppedAtSocket { dropped: 8, of: 100 }];
+        trial.findings = vec![Finding::SocketDrops(SocketDrops { dropped: 8, of: 100 })];
         let found = attribute_loss(&[&trial]).unwrap().to_string();
         assert!(found.starts_with("10.0 % lost: 8.0 % in server's socket buffer"), "{found}");
         assert!(found.ends_with("2.0 % at unknown places"), "{found}");
@@ -253,7 +261,7 @@ mod tests {
             };
             let trial = lossy(sent, received, vec![node, server(full)]);
             match attribute_loss(&[&trial]) {
-                Some(Finding::LossPlaced { lost, parts, unplaced, .. }) => {
+                Some(Finding::LossByPlace(LossByPlace { lost, parts, unplaced, .. })) => {
                     let placed: u64 = parts.iter().map(|part| part.packets).sum();
                     prop_assert_eq!(to_i64(placed) + unplaced, to_i64(lost));
                     prop_assert_eq!(placed, full + queue.max(unsent));

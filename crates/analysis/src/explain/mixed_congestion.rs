@@ -4,7 +4,8 @@
 //! default, but a network in a namespace of others (the host's, a pod's) keeps what is there.
 
 use std::collections::BTreeSet;
-use tare_record::{Finding, NetworksUnderControl, Parameters, Plan, Trial};
+use tare_record::finding::{MixedCongestion, NetworksUnderControl};
+use tare_record::{Finding, Parameters, Plan, Trial};
 
 /// Name of the parameter in which a trial records the congestion control in force.
 pub(crate) const CONGESTION: &str = "congestion";
@@ -25,7 +26,8 @@ pub(crate) fn mixed_congestion(plan: &Plan, trials: &[&Trial]) -> Vec<Finding> {
         .filter_map(|workload| {
             let controls = networks_by_control(workload, plan, trials);
             let workload = workload.to_owned();
-            (controls.len() > 1).then_some(Finding::MixedCongestion { workload, controls })
+            (controls.len() > 1)
+                .then_some(Finding::MixedCongestion(MixedCongestion { workload, controls }))
         })
         .collect()
 }
@@ -92,7 +94,10 @@ mod tests {
         };
         let controls = vec![under("bbr", &["native"]), under("cubic", &["host", "bridge"])];
         let workload = "tcp-stream".to_owned();
-        assert_eq!(found(None, &mixed), [Finding::MixedCongestion { workload, controls }]);
+        assert_eq!(
+            found(None, &mixed),
+            [Finding::MixedCongestion(MixedCongestion { workload, controls })]
+        );
         // What was planned was set by the program itself.
         assert_eq!(found(Some("cubic"), &mixed), []);
         assert_eq!(found(None, &mixed[..1]), []);
@@ -104,7 +109,7 @@ mod tests {
         let both = [(CONGESTION, "bbr"), (SERVER_CONGESTION, "cubic")];
         let trials = [trial_under("host", &both), trial_under("bridge", &both[..1])];
         let found = found(None, &trials);
-        let [Finding::MixedCongestion { controls, .. }] = found.as_slice() else {
+        let [Finding::MixedCongestion(MixedCongestion { controls, .. })] = found.as_slice() else {
             panic!("{found:?}");
         };
         assert_eq!(controls[0].control, "bbr (server: cubic)");

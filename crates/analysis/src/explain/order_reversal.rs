@@ -4,6 +4,7 @@
 //! ratios are below 5 % when they are multiplied by the number of all examined pairs (Bonferroni).
 
 use std::collections::{BTreeMap, BTreeSet};
+use tare_record::finding::RankReversal;
 use tare_record::{Better, Finding, Metric, NetworkPair, Placement, Shape};
 
 /// Level of the test, over all pairs.
@@ -48,7 +49,7 @@ fn reversal(mut pairs: Vec<(u32, &NetworkPair)>, looked_at: f64) -> Option<Findi
     let (network, beside) = (first.network.clone(), first.beside.clone());
     let (ahead, behind) = if is_ahead { (network, beside) } else { (beside, network) };
     let (workload, metric) = (first.workload.clone(), first.metric);
-    Some(Finding::OrderReversed { workload, metric, ahead, behind, fewer, more })
+    Some(Finding::RankReversal(RankReversal { workload, metric, ahead, behind, fewer, more }))
 }
 
 #[cfg(test)]
@@ -76,14 +77,14 @@ mod tests {
         // Less CPU time is better: on one core `ovs-user` is ahead.
         assert_eq!(
             found,
-            [Finding::OrderReversed {
+            [Finding::RankReversal(RankReversal {
                 workload: "tcp-stream".to_owned(),
                 metric: Metric::CpuPerGb,
                 ahead: "ovs-user".to_owned(),
                 behind: "bridge".to_owned(),
                 fewer: 1,
                 more: 4,
-            }]
+            })]
         );
         let words = found[0].to_string();
         assert!(

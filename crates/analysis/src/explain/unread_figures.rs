@@ -2,6 +2,7 @@
 
 use crate::compare::block_pairs::main_turns;
 use crate::explain::cell_findings::count;
+use tare_record::finding::InspectionFailure;
 use tare_record::journal::Journal;
 use tare_record::{Finding, Metric, NetworkTurn};
 
@@ -22,19 +23,20 @@ pub(crate) fn unread_figures(journal: &Journal) -> Vec<Finding> {
 fn unread_figure(turns: &[&NetworkTurn], metric: Metric) -> Option<Finding> {
     let errors: Vec<&String> =
         turns.iter().filter_map(|turn| turn.inspection.unread.get(&metric)).collect();
-    Some(Finding::NetworkNotInspected {
+    Some(Finding::InspectionFailure(InspectionFailure {
         network: turns.first()?.label.clone(),
         metric,
         turns: count(errors.len()),
         of: count(turns.len()),
         reason: (*errors.first()?).clone(),
-    })
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use crate::document;
     use crate::test_data::{journal, plan, turn};
+    use tare_record::finding::InspectionFailure;
     use tare_record::journal::Record;
     use tare_record::{Finding, Metric, NetworkInspection};
 
@@ -52,13 +54,13 @@ mod tests {
             Record::Turn(turn("bridge", 2, refused)),
         ]);
         let document = document(&journal, None).unwrap();
-        let expected = Finding::NetworkNotInspected {
+        let expected = Finding::InspectionFailure(InspectionFailure {
             network: "bridge".to_owned(),
             metric: Metric::RoutesOut,
             turns: 2,
             of: 3,
             reason: "look up the route: out of memory".to_owned(),
-        };
+        });
         assert_eq!(document.findings, [expected]);
         let bridge = document.cells.iter().find(|cell| cell.network == "bridge").unwrap();
         assert_eq!(bridge.n, 1, "the other turn has its figure");

@@ -4,6 +4,7 @@
 //! claim of much loss that holds stays true, and one that fails may be true on a faster machine.
 
 use super::MeasuredRun;
+use tare_record::finding::SlowSender;
 use tare_record::{CellPattern, CellRelation, ConclusionResult, ConclusionTest, Finding, Metric};
 use tare_stats::describe::mean;
 
@@ -36,7 +37,7 @@ impl MeasuredRun<'_> {
         let mut findings = self.find(part)?.findings.iter();
         // A cell has the finding of its worst trial.
         let worst = findings.find_map(|finding| match finding {
-            Finding::SenderTooSlow { asked, offered } => Some(offered / asked),
+            Finding::SlowSender(SlowSender { asked, offered }) => Some(offered / asked),
             _ => None,
         })?;
         let offered = self.find(&CellPattern { metric: Metric::Offered, ..part.clone() });

@@ -3,6 +3,7 @@
 use super::*;
 use crate::document;
 use crate::test_data::{journal, plan, trial, workload};
+use tare_record::finding::SlowSender;
 use tare_record::{
     AveragingUnit, CellRelation, Conclusion, ConclusionResult, ConclusionTest, DatagramCounts,
     Document, Finding, Metric, Shape, ShapePattern, Trial,
@@ -190,7 +191,8 @@ fn loss_results(offered: f64, tests: Vec<ConclusionTest>) -> Vec<ConclusionResul
             let mut one = trial(label, block, &[125_000; 10]);
             one.workload = "udp-rate".to_owned();
             if offered < 1.0 {
-                one.findings.push(Finding::SenderTooSlow { asked: 1e4, offered: offered * 1e4 });
+                one.findings
+                    .push(Finding::SlowSender(SlowSender { asked: 1e4, offered: offered * 1e4 }));
             }
             for interval in &mut one.series[0].intervals {
                 interval.datagrams = Some(DatagramCounts {

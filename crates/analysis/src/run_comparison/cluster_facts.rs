@@ -1,6 +1,7 @@
 //! Facts of the Kubernetes cluster on which networks of a run are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use tare_record::finding::NodePairFacts;
 use tare_record::{Document, Finding, NodeFacts};
 
 /// Returns the facts of the cluster and of the nodes at both ends; none if no network is in a cluster.
@@ -16,7 +17,7 @@ fn node_facts(document: &Document) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let pairs = document.cells.iter().flat_map(|cell| &cell.findings);
     for finding in pairs {
-        let Finding::NodePair { client, server } = finding else { continue };
+        let Finding::NodePairFacts(NodePairFacts { client, server }) = finding else { continue };
         for (end, facts) in [("client", client), ("server", server)] {
             let machine = NodeFacts { service_proxy: None, network_plugin: None, ..facts.clone() };
             // The scheduler may choose another node that is like it.

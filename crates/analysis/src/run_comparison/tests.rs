@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::test_data::{SeededRandom, journal, plan, trial, workload};
+use tare_record::finding::NodePairFacts;
 use tare_record::journal::Record;
 use tare_record::{
     ClusterDescription, ComparedCell, Finding, GateOutcome, NodeFacts, Trial, Verdict,
@@ -152,7 +153,10 @@ fn another_plugin_of_a_cluster_is_told() {
         };
         for record in &mut journal.records {
             let Record::Trial(trial) = record else { continue };
-            trial.findings.push(Finding::NodePair { client: node.clone(), server: node.clone() });
+            trial.findings.push(Finding::NodePairFacts(NodePairFacts {
+                client: node.clone(),
+                server: node.clone(),
+            }));
         }
         journal
     };

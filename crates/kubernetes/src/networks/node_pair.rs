@@ -5,6 +5,7 @@ use crate::objects::PodNetwork;
 use crate::path_proof::{ProvenPath, ask_probe};
 use crate::running_pod::RunningPod;
 use tare_netns_probe::NetnsSnapshot;
+use tare_record::finding::NodePairFacts;
 use tare_record::{Finding, NodeFacts};
 
 /// Address at which kube-proxy tells its mode to programs on its node: its default (`metricsBindAddress`).
@@ -33,10 +34,10 @@ pub(super) struct PathEnds<'a> {
 impl PathEnds<'_> {
     /// Returns the finding of the nodes at both ends.
     pub(super) fn node_pair(&self, proven: &ProvenPath) -> Finding {
-        Finding::NodePair {
+        Finding::NodePairFacts(NodePairFacts {
             client: self.facts(self.client, &proven.client),
             server: self.facts(self.server, &proven.server),
-        }
+        })
     }
 
     fn facts(&self, pod: &RunningPod, seen: &NetnsSnapshot) -> NodeFacts {

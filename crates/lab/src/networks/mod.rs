@@ -34,6 +34,7 @@ use crate::{cpu_affinity, cpu_load, mss_clamp, offload, shell};
 use built_network::BuiltNetwork;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use tare_network::finding::{ProgramStandIn, SoftwareEncryption};
 use tare_network::{
     AgentNamespaces, Error, Finding, Hop, HopKind, Network, NetworkInfo, NetworkParameters,
     Requirement, Shape, Topology,
@@ -203,7 +204,7 @@ impl LabNetwork {
             "the kernel".to_owned()
         };
         let encrypts = self.recipe.confidentiality() == Confidentiality::Encrypted;
-        encrypts.then_some(Finding::EncryptedInSoftware { by })
+        encrypts.then_some(Finding::SoftwareEncryption(SoftwareEncryption { by }))
     }
 
     /// Returns the requirements in addition to private namespaces, those of the network's options included.
@@ -312,7 +313,7 @@ impl Network for LabNetwork {
 fn stand_in_finding(layout: &Layout) -> Option<Finding> {
     let StandIn { used, original, reason } =
         layout.wiring.programs.iter().find_map(|program| program.stands_in.clone())?;
-    Some(Finding::ProgramStandIn { used, original, reason })
+    Some(Finding::ProgramStandIn(ProgramStandIn { used, original, reason }))
 }
 
 /// Returns the path with each device's MTU as the kernel reports it. Fails if a device is missing or not running.

@@ -11,6 +11,7 @@ pub use process_resources::raise_open_files_limit;
 
 use crate::files::MachineFiles;
 use std::fmt;
+use tare_record::finding::LowHeadroom;
 use tare_record::{Finding, Headroom};
 
 /// Share of a table above which its use is a finding.
@@ -208,7 +209,7 @@ impl ResourceHeadroom {
 
     fn finding(&self) -> Option<Finding> {
         let Headroom { resource, used, limit } = self.to_record();
-        self.is_nearly_full().then_some(Finding::LowHeadroom { resource, used, limit })
+        self.is_nearly_full().then_some(Finding::LowHeadroom(LowHeadroom { resource, used, limit }))
     }
 
     fn is_nearly_full(&self) -> bool {
@@ -380,7 +381,8 @@ mod tests {
         let pids = table(ResourceKind::Pids, 700, 1000);
         let used = 700 + ResourceKind::Pids.demand(&crowd(20));
         assert!(used > 800);
-        let found = Finding::LowHeadroom { resource: "pids".into(), used, limit: 1000 };
+        let found =
+            Finding::LowHeadroom(LowHeadroom { resource: "pids".into(), used, limit: 1000 });
         assert_eq!(careful(&[pids], 20), Ok(vec![found]));
         assert_eq!(careful(&[table(ResourceKind::Pids, 100, 1000)], 20), Ok(vec![]));
     }
@@ -413,8 +415,11 @@ mod tests {
         let watch = HeadroomMonitor::with_files(files);
         assert_eq!(watch.check(), []);
         write_test_files(root.path(), &[("proc/net/stat/arp_cache", &stat("0000000a"))]);
-        let found =
-            Finding::LowHeadroom { resource: "neighbours-ipv4".into(), used: 1024, limit: 1024 };
+        let found = Finding::LowHeadroom(LowHeadroom {
+            resource: "neighbours-ipv4".into(),
+            used: 1024,
+            limit: 1024,
+        });
         assert_eq!(watch.check(), [found]);
     }
 

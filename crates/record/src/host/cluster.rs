@@ -73,6 +73,7 @@ impl fmt::Display for NodeFacts {
 mod tests {
     use super::*;
     use crate::Finding;
+    use crate::finding::NodePairFacts;
 
     #[test]
     fn a_pair_of_nodes_is_told_once_if_it_is_alike() {
@@ -82,7 +83,8 @@ mod tests {
             cores: Some(cores),
             ..NodeFacts::default()
         };
-        let told = |client, server| Finding::NodePair { client, server }.to_string();
+        let told =
+            |client, server| Finding::NodePairFacts(NodePairFacts { client, server }).to_string();
         let named = |name: &str, zone: &str| NodeFacts {
             name: Some(name.to_owned()),
             zone: Some(zone.to_owned()),

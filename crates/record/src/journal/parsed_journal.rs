@@ -3,6 +3,7 @@
 use super::error::Error;
 use super::line::{parse_header_record, parse_record};
 use super::record::{FILE, FORMAT, Record, RunHeader};
+use crate::finding::UnreadLines;
 use crate::{
     BlockPolicy, Finding, InterimAnalysis, NetworkFailure, NetworkTurn, Phase, Sizing, StoppedBy,
     Trial,
@@ -81,7 +82,7 @@ impl Journal {
         }
         let mut run = run.ok_or_else(|| not_a_journal(path, "there is no line"))?;
         if let Some(reason) = first_reason {
-            run.findings.push(Finding::UnreadLines { lines: unread, reason });
+            run.findings.push(Finding::UnreadLines(UnreadLines { lines: unread, reason }));
         }
         Ok(Self { run, records })
     }
@@ -118,8 +119,7 @@ impl Journal {
         is_same: impl Fn(&T, &T) -> bool,
         kept: impl Fn(&'a Record) -> Option<(Phase, u32, &'a T)>,
     ) -> Vec<&'a T> {
-        let is_damaged =
-            self.run.findings.iter().any(|one| matches!(one, Finding::UnreadLines { .. }));
+        let is_damaged = self.run.findings.iter().any(|one| matches!(one, Finding::UnreadLines(_)));
         let mut all: Vec<(Phase, u32, &T)> = Vec::new();
         for record in &self.records {
             if let Record::Resumed(from) = record {

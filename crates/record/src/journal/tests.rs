@@ -4,6 +4,7 @@ use super::{
     Error, FILE, FORMAT, Journal, JournalWriter, LockedJournal, Record, RecordSink as _,
     ResumePoint, RunEnd,
 };
+use crate::finding::UnreadLines;
 use crate::{
     EndCounts, Finding, HostActivity, InterimAnalysis, NetworkFailure, Phase, Shape, StoppedBy,
     Trial,
@@ -58,7 +59,7 @@ fn parse(lines: &[Vec<u8>]) -> Result<Journal, Error> {
 fn unread(journal: &Journal) -> Vec<u64> {
     match journal.run.findings.as_slice() {
         [] => Vec::new(),
-        [Finding::UnreadLines { lines, .. }] => lines.clone(),
+        [Finding::UnreadLines(UnreadLines { lines, .. })] => lines.clone(),
         other => panic!("{other:?}"),
     }
 }

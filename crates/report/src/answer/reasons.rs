@@ -5,8 +5,9 @@ use super::amount::with_interval;
 use super::claim::Claim;
 use super::sentence::join;
 use std::mem::discriminant;
+use tare_record::finding::AblationEffects;
 use tare_record::{
-    AblationEffect, AblationFactor, Better, Cell, Finding, Hop, HopKind, Metric, UnaccountedGap,
+    AblationEffect, AblationFactor, Better, Cell, Finding, Hop, HopKind, UnaccountedGap,
 };
 
 /// Part of a cost, in points of the baseline's figure.
@@ -31,7 +32,7 @@ pub(crate) fn reasons<'a>(
     for claim in costs {
         let beside = baseline(claim.cell);
         let own = claim.cell.findings.iter().filter(|finding| !has_kind(&beside, finding));
-        for reason in own.filter_map(|finding| condition(finding, claim.cell.metric)) {
+        for reason in own.filter_map(|finding| finding.kind().cost_reason(claim.cell.metric)) {
             if !reasons.contains(&reason) {
                 reasons.push(reason);
             }
@@ -58,7 +59,7 @@ fn listed(parts: &[CostPart], has_nouns: bool) -> String {
 
 /// Returns the parts of a cost that single changes take away, and the rest.
 fn cost_parts(claim: &Claim<'_>, baseline: &[&Cell]) -> Vec<CostPart> {
-    let (Some(ratio), Some(Finding::Ablated { effects, unaccounted })) =
+    let (Some(ratio), Some(Finding::AblationEffects(AblationEffects { effects, unaccounted }))) =
         (&claim.cell.ratio, find_ablated(claim.cell))
     else {
         return Vec::new();
@@ -101,7 +102,7 @@ fn cost_parts(claim: &Claim<'_>, baseline: &[&Cell]) -> Vec<CostPart> {
 }
 
 fn find_ablated(cell: &Cell) -> Option<&Finding> {
-    cell.findings.iter().find(|finding| matches!(finding, Finding::Ablated { .. }))
+    cell.findings.iter().find(|finding| matches!(finding, Finding::AblationEffects(_)))
 }
 
 /// Returns the cost of a figure at this ratio to the baseline, as a share of the baseline's figure.
@@ -163,30 +164,4 @@ fn has_kind(cells: &[&Cell], finding: &Finding) -> bool {
         .iter()
         .flat_map(|cell| &cell.findings)
         .any(|one| discriminant(one) == discriminant(finding))
-}
-
-/// Describes a condition that explains a cost. Returns `None` for a finding that explains none.
-fn condition(finding: &Finding, metric: Metric) -> Option<String> {
-    match finding {
-        Finding::OffloadLost { place, device, .. } => {
-            Some(format!("large packets are cut before {place}:{device}"))
-        }
-        Finding::Userspace { program, .. } => {
-            Some(format!("its packets pass through user space ({program})"))
-        }
-        Finding::EncryptedInSoftware { by } => {
-            Some(format!("{by} encrypts every byte in software"))
-        }
-        Finding::SoftirqOnOneCore { .. } => {
-            Some("one core does nearly all of its packet processing".to_owned())
-        }
-        Finding::Fragmented { packets, .. } if *packets > 0 => {
-            Some("packets exceed the MTU of its path and are fragmented".to_owned())
-        }
-        Finding::LossPlaced { lost, parts, .. } if metric == Metric::Loss => {
-            let most = parts.first().filter(|part| part.packets * 2 > *lost)?;
-            Some(format!("most were dropped {most}"))
-        }
-        _ => None,
-    }
 }

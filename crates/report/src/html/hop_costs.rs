@@ -1,5 +1,6 @@
 //! Costs of each hop: datagrams that were lost there, and CPU time of programs that forward them.
 
+use tare_record::finding::{LossByPlace, OffloadLoss, UserspaceForwarding};
 use tare_record::{Cell, DropCause, Finding, Hop, HopKind, PacketDrops, SaturatingSum as _};
 
 /// Findings about the hops of one network, over all workloads.
@@ -23,10 +24,12 @@ impl<'a> HopCosts<'a> {
     pub(crate) fn describe(&self, hop: &Hop) -> Option<String> {
         let lost = self.lost(|one| was_dropped_at(one, hop));
         let carried = self.findings.iter().filter_map(|finding| match finding {
-            Finding::Userspace { program, cores } if is_run_by(hop, program) => {
+            Finding::UserspaceForwarding(UserspaceForwarding { program, cores })
+                if is_run_by(hop, program) =>
+            {
                 Some(format!("{cores:.2} cores in user space"))
             }
-            Finding::OffloadLost { place, device, .. }
+            Finding::OffloadLoss(OffloadLoss { place, device, .. })
                 if *place == hop.place && *device == hop.name =>
             {
                 Some("offload lost".to_owned())
@@ -59,7 +62,7 @@ impl<'a> HopCosts<'a> {
 
     fn largest(&self, here: impl Fn(&PacketDrops) -> bool) -> Option<f64> {
         let shares = self.findings.iter().filter_map(|finding| match finding {
-            Finding::LossPlaced { of, parts, .. } if *of > 0 => {
+            Finding::LossByPlace(LossByPlace { of, parts, .. }) if *of > 0 => {
                 let lost: u64 =
                     parts.iter().filter(|one| here(one)).map(|one| one.packets).saturating_sum();
                 (lost > 0).then(|| lost as f64 / *of as f64)
@@ -114,8 +117,11 @@ mod tests {
             PacketDrops::new("node-0", "ovs-vswitchd/veth-c0", DropCause::SocketBuffer, 20),
             PacketDrops::new("node-1", "flanneld", DropCause::SocketBuffer, 10),
         ];
-        let lost = Finding::LossPlaced { lost: 76, of: 1000, parts, unplaced: 0 };
-        let program = Finding::Userspace { program: "ovs-vswitchd".to_owned(), cores: 0.8 };
+        let lost = Finding::LossByPlace(LossByPlace { lost: 76, of: 1000, parts, unplaced: 0 });
+        let program = Finding::UserspaceForwarding(UserspaceForwarding {
+            program: "ovs-vswitchd".to_owned(),
+            cores: 0.8,
+        });
         let toll = HopCosts { findings: vec![&lost, &program] };
         let at = |kind, name: &str, place: &str| {
             toll.describe(&Hop::new(kind, name, place).with_detail("the process ovs-vswitchd"))

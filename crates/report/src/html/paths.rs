@@ -57,8 +57,9 @@ pub(crate) fn paths(
 /// Describes the real system of a network, its CPU time, and where that is spent.
 fn caption(document: &Document, cell: &Cell, sides: String) -> String {
     let real = document.stands_for.get(&cell.network).map(|real| format!("Stands for: {real}."));
-    let of_cpu =
-        |one: &&Finding| matches!(one, Finding::CpuPlaced { .. } | Finding::Watched { .. });
+    let of_cpu = |one: &&Finding| {
+        matches!(one, Finding::CpuTimeByConsumer(_) | Finding::CpuTimeOfMeasurement(_))
+    };
     let placed: Vec<_> = cell.findings.iter().filter(of_cpu).map(Finding::to_string).collect();
     let placed = (!placed.is_empty()).then(|| format!("{}: {}.", cell.workload, placed.join("; ")));
     let all = real.into_iter().chain([sides]).chain(placed);

@@ -4,15 +4,14 @@ mod failures;
 mod findings;
 mod legend;
 mod pooled;
-mod weight;
 
 use crate::sections::aggregates;
 use crate::text::{one_line, sentence};
 pub(crate) use legend::legend;
 use pooled::blocks_per_sample;
 use std::path::Path;
+use tare_record::finding::FindingWeight;
 use tare_record::{Document, SkippedNetwork, counted};
-pub(crate) use weight::Weight;
 
 /// Largest number of lines of notes on a terminal.
 const MOST_LINES: usize = 10;
@@ -36,7 +35,7 @@ pub enum NoteExtent<'a> {
 /// Note of one line.
 pub(crate) struct Note {
     /// Weight of the note for the reading of the figures.
-    pub(crate) weight: Weight,
+    pub(crate) weight: FindingWeight,
     /// Text of the line.
     pub(crate) text: String,
 }
@@ -107,11 +106,11 @@ fn shortened<'a>(
 
 /// Returns the notes on the figures: on the run, on gaps and absent figures, and findings.
 fn notes(document: &Document) -> Vec<Note> {
-    let note = |weight: Weight| move |text: String| Note { weight, text };
+    let note = |weight: FindingWeight| move |text: String| Note { weight, text };
     let mut notes: Vec<Note> = Vec::new();
-    notes.extend(networks_with_gaps(document).map(note(Weight::Reading)));
-    notes.extend(loopback(document).map(note(Weight::Background)));
-    notes.extend(withheld(document).into_iter().map(note(Weight::Background)));
+    notes.extend(networks_with_gaps(document).map(note(FindingWeight::Reading)));
+    notes.extend(loopback(document).map(note(FindingWeight::Background)));
+    notes.extend(withheld(document).into_iter().map(note(FindingWeight::Background)));
     notes.extend(findings::notes(document));
     notes
 }

@@ -1,6 +1,9 @@
 //! Sentences above the tables: what costs what, how sure, why.
 
 use crate::fixture::{cell, document, eventful, quick, ratio};
+use tare_record::finding::{
+    AblationEffects, SoftirqConcentration, UnsettledTrials, UserspaceForwarding,
+};
 use tare_record::{
     AblationEffect, AblationFactor, Cell, Difference, Document, Finding, Hop, HopKind, Metric,
     UnaccountedGap, Verdict,
@@ -229,7 +232,7 @@ fn effects_of_single_changes_are_reasons_if_they_exclude_0() {
         Hop::new(HopKind::Nat, "nat/DOCKER", "node-0"),
         Hop::new(HopKind::Veth, "eth0", "server-0"),
     ];
-    let ablated = Finding::Ablated {
+    let ablated = Finding::AblationEffects(AblationEffects {
         effects: vec![
             effect(AblationFactor::Netfilter, 1.10, 0.02),
             effect(AblationFactor::Conntrack, 1.05, 0.01),
@@ -244,7 +247,7 @@ fn effects_of_single_changes_are_reasons_if_they_exclude_0() {
             ci95: [1.13, 1.17],
             n: 12,
         }),
-    };
+    });
     cells[1].findings.push(ablated);
     // The variant explains the network, and is none under comparison.
     cells.push(beside_host("bridge+plain", "tcp-stream", Metric::Throughput, 0.87, 0.02));
@@ -255,7 +258,11 @@ fn effects_of_single_changes_are_reasons_if_they_exclude_0() {
             "`bridge` costs 21 ± 2 % of throughput against `host`: its netfilter rules 8 ± 2 points, of which connection tracking 4.0 ± 0.8 points, the rest of its path (veth pair, bridge) 13 ± 2 points."
         ]
     );
-    let Some(Finding::Ablated { effects, .. }) = cells[1].findings.first_mut() else { panic!() };
+    let Some(Finding::AblationEffects(AblationEffects { effects, .. })) =
+        cells[1].findings.first_mut()
+    else {
+        panic!()
+    };
     effects[0].ci95 = [0.99, 1.21];
     assert_eq!(
         sentences(&document(cells)),
@@ -271,7 +278,9 @@ fn a_cause_of_two_costs_is_named_once() {
     cells.extend(pair("bridge", "tcp-rr", Metric::LatencyP50, 1.25, 0.01));
     for (at, ratio) in [(1, 1.1), (3, 0.9)] {
         let effects = vec![effect(AblationFactor::Netfilter, ratio, 0.01)];
-        cells[at].findings.push(Finding::Ablated { effects, unaccounted: None });
+        cells[at]
+            .findings
+            .push(Finding::AblationEffects(AblationEffects { effects, unaccounted: None }));
     }
     assert_eq!(
         sentences(&document(cells)),
@@ -297,10 +306,15 @@ fn a_sentence_keeps_the_six_largest_differences() {
 #[test]
 fn conditions_are_reasons_unless_the_baseline_has_them_too() {
     let mut cells = pair("ovs-user", "tcp-stream", Metric::Throughput, 0.4, 0.02);
-    let userspace = Finding::Userspace { program: "ovs-vswitchd".to_owned(), cores: 0.9 };
-    let one_core = Finding::SoftirqOnOneCore { core: 1, share: 0.95, others: 0.02 };
+    let userspace = Finding::UserspaceForwarding(UserspaceForwarding {
+        program: "ovs-vswitchd".to_owned(),
+        cores: 0.9,
+    });
+    let one_core =
+        Finding::SoftirqConcentration(SoftirqConcentration { core: 1, share: 0.95, others: 0.02 });
     cells[0].findings.push(one_core.clone());
-    cells[1].findings = vec![one_core, userspace, Finding::NeverSettled { trials: 1, of: 12 }];
+    cells[1].findings =
+        vec![one_core, userspace, Finding::UnsettledTrials(UnsettledTrials { trials: 1, of: 12 })];
     assert_eq!(
         sentences(&document(cells)),
         [

@@ -113,7 +113,8 @@ fn each_is_told_in_json_table_and_markdown() {
             serde_json::from_str(&tare_report::json(&document).expect("JSON")).expect("JSON");
         assert_eq!(read["cells"][0]["findings"][0]["kind"], kind(&finding).as_str());
         // CPU time of a cell is shown with its path on the page, and has no line of its own.
-        let is_told = !matches!(finding, Finding::CpuPlaced { .. } | Finding::Watched { .. });
+        let is_told =
+            !matches!(finding, Finding::CpuTimeByConsumer(_) | Finding::CpuTimeOfMeasurement(_));
         let table = table(&document, &Style { width: 400, colour: false }, NoteExtent::All);
         assert_eq!(table.contains(&words), is_told, "{words}: {table}");
         let markdown = markdown(&document).replace('\\', "");

@@ -1,6 +1,7 @@
 //! Documents with exact, made-up figures.
 
 use std::collections::BTreeMap;
+use tare_record::finding::{OtherWork, UnsettledTrials};
 use tare_record::{
     Cell, Document, Environment, Finding, Metric, NetworkFailure, Ratio, Shape, SkippedNetwork,
     StoppedBy, Verdict,
@@ -139,11 +140,11 @@ pub(crate) fn eventful() -> Document {
     for cell in &mut document.cells {
         if cell.label == "bridge" || cell.label == "veth" {
             let trials = if cell.label == "veth" { 3 } else { 1 };
-            cell.findings.push(Finding::NeverSettled { trials, of: 12 });
+            cell.findings.push(Finding::UnsettledTrials(UnsettledTrials { trials, of: 12 }));
         }
     }
     document.cells.retain(|cell| cell.label != "published");
-    document.findings.push(Finding::BusyMachine { share: 0.12 });
+    document.findings.push(Finding::OtherWork(OtherWork { share: 0.12 }));
     document.skipped.push(SkippedNetwork {
         network: "ovs".to_owned(),
         label: None,

@@ -3,6 +3,7 @@
 use crate::fixture::{cell, document, ratio};
 use crate::markup::read;
 use crate::page::page;
+use tare_record::finding::NodePairFacts;
 use tare_record::{Cell, ChartData, Document, Finding, Metric, NodeFacts, Shape};
 use tare_report::{NoteExtent, Style, table};
 
@@ -25,8 +26,10 @@ pub(crate) fn cells() -> Vec<Cell> {
             if network != "k8s:pod-same-node" {
                 let node =
                     |name: &str| NodeFacts { name: Some(name.to_owned()), ..NodeFacts::default() };
-                cell.findings
-                    .push(Finding::NodePair { client: node(client), server: node(server) });
+                cell.findings.push(Finding::NodePairFacts(NodePairFacts {
+                    client: node(client),
+                    server: node(server),
+                }));
             }
             cells.push(cell);
         }

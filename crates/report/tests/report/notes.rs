@@ -3,6 +3,10 @@
 use crate::fixture::{eventful, quick};
 use proptest::prelude::*;
 use std::path::Path;
+use tare_record::finding::{
+    FewSamples, LossByPlace, OtherWork, PinningFailure, ProgramStandIn, StolenTime,
+    UserspaceForwarding, WarmUpInfluence,
+};
 use tare_record::{Document, Family, Finding, Metric, NetworkFailure, SkippedNetwork};
 use tare_report::{NoteExtent, Style, table};
 
@@ -27,10 +31,14 @@ fn add(document: &mut Document, label: &str, finding: &Finding) {
 #[test]
 fn what_changes_the_reading_stands_before_what_explains_a_network() {
     let mut document = quick();
-    add(&mut document, "veth", &Finding::WarmUpMatters { uncut: 2.0, cut: 1.0 });
-    add(&mut document, "veth", &Finding::Userspace { program: "x".to_owned(), cores: 0.5 });
-    add(&mut document, "veth", &Finding::BusyMachine { share: 0.2 });
-    add(&mut document, "host", &Finding::BusyMachine { share: 0.4 });
+    add(&mut document, "veth", &Finding::WarmUpInfluence(WarmUpInfluence { uncut: 2.0, cut: 1.0 }));
+    add(
+        &mut document,
+        "veth",
+        &Finding::UserspaceForwarding(UserspaceForwarding { program: "x".to_owned(), cores: 0.5 }),
+    );
+    add(&mut document, "veth", &Finding::OtherWork(OtherWork { share: 0.2 }));
+    add(&mut document, "host", &Finding::OtherWork(OtherWork { share: 0.4 }));
     let told = notes(&document, NoteExtent::All);
     assert_eq!(
         &told[..3],
@@ -46,11 +54,14 @@ fn what_changes_the_reading_stands_before_what_explains_a_network() {
 #[test]
 fn a_finding_of_all_networks_names_none() {
     let mut document = quick();
-    document.cells.iter_mut().for_each(|cell| cell.findings.push(Finding::Stolen { share: 0.1 }));
+    document
+        .cells
+        .iter_mut()
+        .for_each(|cell| cell.findings.push(Finding::StolenTime(StolenTime { share: 0.1 })));
     let told = notes(&document, NoteExtent::All);
     let same = "note: tcp-stream, tcp-rr over all networks: the hypervisor took 10 % ";
     assert!(told[0].starts_with(same), "{told:?}");
-    document.cells[0].findings = vec![Finding::Stolen { share: 0.2 }];
+    document.cells[0].findings = vec![Finding::StolenTime(StolenTime { share: 0.2 })];
     let told = notes(&document, NoteExtent::All);
     let worst = "note: tcp-stream, tcp-rr over all networks: at worst, the hypervisor took 20 % ";
     assert!(told[0].starts_with(worst), "{told:?}");
@@ -67,7 +78,11 @@ fn of_many_notes_the_heaviest_are_shown_with_the_command_for_the_others() {
     let mut document = eventful();
     for program in 0..20 {
         let program = program.to_string();
-        add(&mut document, "bridge", &Finding::Userspace { program, cores: 0.5 });
+        add(
+            &mut document,
+            "bridge",
+            &Finding::UserspaceForwarding(UserspaceForwarding { program, cores: 0.5 }),
+        );
     }
     let (told, all) = (heaviest(&document), notes(&document, NoteExtent::All));
     assert_eq!(told.len(), 10);
@@ -106,7 +121,12 @@ fn many_networks_without_figures_are_named_in_one_line() {
 
 /// Returns the finding that this many of a hundred datagrams were lost.
 fn lost(lost: u64) -> Finding {
-    Finding::LossPlaced { lost, of: 100, parts: Vec::new(), unplaced: lost.cast_signed() }
+    Finding::LossByPlace(LossByPlace {
+        lost,
+        of: 100,
+        parts: Vec::new(),
+        unplaced: lost.cast_signed(),
+    })
 }
 
 #[test]
@@ -125,7 +145,12 @@ fn a_line_about_loss_names_the_conditions_of_its_cell() {
     add("200mbit", Family::Ipv4, 1500, lost(3));
     add("768mbit", Family::Ipv4, 1500, lost(5));
     add("768mbit", Family::Ipv6, 9000, lost(5));
-    add("768mbit", Family::Ipv6, 9000, Finding::Userspace { program: "x".into(), cores: 0.5 });
+    add(
+        "768mbit",
+        Family::Ipv6,
+        9000,
+        Finding::UserspaceForwarding(UserspaceForwarding { program: "x".into(), cores: 0.5 }),
+    );
     let label = cell.label.as_str();
     let told = notes(&document, NoteExtent::All);
     for line in [
@@ -162,11 +187,11 @@ fn a_stand_ins_row_carries_its_name() {
     let mut document = quick();
     let network = document.cells[0].network.clone();
     let label = document.cells[0].label.clone();
-    let stand_in = Finding::ProgramStandIn {
+    let stand_in = Finding::ProgramStandIn(ProgramStandIn {
         used: "tare-sleeve".to_owned(),
         original: "weaver".to_owned(),
         reason: "no weaver".to_owned(),
-    };
+    });
     add(&mut document, &label, &stand_in);
     let shown = |document: &Document| {
         let style = Style { width: 400, colour: false };
@@ -186,9 +211,9 @@ proptest! {
         let mut document = quick();
         for at in 0..findings {
             let finding = match at % 3 {
-                0 => Finding::Userspace { program: at.to_string(), cores: 0.5 },
-                1 => Finding::NotPinned { reason: at.to_string() },
-                _ => Finding::FewSamples { metric: Metric::ALL[at], beyond: 3, needed: 100 },
+                0 => Finding::UserspaceForwarding(UserspaceForwarding { program: at.to_string(), cores: 0.5 }),
+                1 => Finding::PinningFailure(PinningFailure { reason: at.to_string() }),
+                _ => Finding::FewSamples(FewSamples { metric: Metric::ALL[at], beyond: 3, needed: 100 }),
             };
             document.cells[at % 7].findings.push(finding);
         }

@@ -1,6 +1,7 @@
 //! Tables at several widths, of successful and failed runs.
 
 use crate::fixture::{cell, document, eventful, quick, ratio};
+use tare_record::finding::{FewSamples, OtherWork, WarmUpInfluence};
 use tare_record::{Difference, Document, Family, Finding, Metric, StoppedBy, WithheldReason};
 use tare_report::{NoteExtent, Style, table};
 
@@ -133,7 +134,7 @@ fn withheld_percentiles_are_dashes_with_a_remedy_below() {
         let mut cell = cell(network, "tcp-rr", metric, 0.0, 0.0);
         (cell.mean, cell.ci95, cell.n) = (None, None, 0);
         cell.withheld = Some(WithheldReason { reason: format!("only {beyond} samples beyond it") });
-        cell.findings.push(Finding::FewSamples { metric, beyond, needed: 100 });
+        cell.findings.push(Finding::FewSamples(FewSamples { metric, beyond, needed: 100 }));
         cell
     };
     let median = |network: &str| cell(network, "tcp-rr", Metric::LatencyP50, 16.384, 0.31);
@@ -255,10 +256,10 @@ fn findings_of_one_kind_are_told_once_at_their_worst() {
     for cell in &mut document.cells {
         if cell.metric == Metric::Throughput && cell.label.starts_with("bridge") {
             let uncut = if cell.label == "bridge" { 27.5 } else { 28.8 };
-            cell.findings.push(Finding::WarmUpMatters { uncut, cut: 28.9 });
+            cell.findings.push(Finding::WarmUpInfluence(WarmUpInfluence { uncut, cut: 28.9 }));
         }
         if cell.label == "shared" {
-            cell.findings.push(Finding::BusyMachine { share: 0.05 });
+            cell.findings.push(Finding::OtherWork(OtherWork { share: 0.05 }));
         }
     }
     let text = plain(&document, 100);

@@ -7,6 +7,7 @@ mod scripted;
 use scripted::*;
 use std::rc::Rc;
 use std::time::Duration;
+use tare_record::finding::SecondAttempt;
 use tare_record::journal::Record;
 use tare_record::{BlockPolicy, Finding, Nanos, NetworkFailure, Phase, StoppedBy, Trial};
 use tare_runner::{Progress, RunEvent, SilentProgress, StartPoint, run_plan};
@@ -96,7 +97,7 @@ fn what_fails_once_is_tried_again_and_nothing_is_lost() {
         let told = trials.iter().flat_map(|trial| &trial.findings);
         let told: Vec<&str> = told
             .filter_map(|finding| match finding {
-                Finding::SecondAttempt { reason } => Some(reason.as_str()),
+                Finding::SecondAttempt(SecondAttempt { reason }) => Some(reason.as_str()),
                 _ => None,
             })
             .collect();

@@ -16,6 +16,7 @@ use tare_observe::headroom::LimitPolicy;
 use tare_observe::limits::RunCgroup;
 use tare_observe::presence::RunPresence;
 use tare_observe::{environment, headroom};
+use tare_record::finding::OtherRuns;
 use tare_record::journal::{
     FORMAT, Journal, JournalWriter, LockedJournal, Record, RecordSink as _, RunHeader,
 };
@@ -212,10 +213,10 @@ pub(crate) fn check_host(
     let mut findings = plan.findings.clone();
     findings.extend(headroom::check(&plan_demand(plan), care)?);
     if others > 0 {
-        findings.push(Finding::OtherRun { others });
+        findings.push(Finding::OtherRuns(OtherRuns { others }));
     }
     // The control of a run is no trouble: a note says it with the results.
-    let is_trouble = |finding: &&Finding| !matches!(finding, Finding::HostCongestion { .. });
+    let is_trouble = |finding: &&Finding| !matches!(finding, Finding::HostCongestionControl(_));
     for finding in findings.iter().filter(is_trouble) {
         output::print_status(&format!("tare: warning: {finding}"));
     }

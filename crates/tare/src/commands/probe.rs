@@ -15,6 +15,7 @@ use tare_network::{AgentNamespaces, FindError, NetworkSpec, UnmetRequirement};
 use tare_observe::environment;
 use tare_observe::presence::RunPresence;
 use tare_probe::{ProbeClient, Token};
+use tare_record::finding::OtherRuns;
 use tare_record::journal::{FORMAT, Journal, Record, RecordSink, RunHeader};
 use tare_record::{
     Document, Family, Finding, Metric, Parameters, Placement, Plan, StoppedBy, WorkloadPlan,
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> anyhow::Result<CommandExit> {
 /// Announces this run, and reports other runs on this machine.
 fn announce_presence() -> (RunPresence, Vec<Finding>) {
     let (presence, others) = RunPresence::announce();
-    let finding = (others > 0).then_some(Finding::OtherRun { others });
+    let finding = (others > 0).then_some(Finding::OtherRuns(OtherRuns { others }));
     if let Some(finding) = &finding {
         output::print_status(&format!("tare: warning: {finding}"));
     }

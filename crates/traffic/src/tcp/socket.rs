@@ -10,6 +10,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
+use tare_record::finding::{OtherCongestionControl, SmallBuffer};
 use tare_record::{Finding, Parameters};
 
 /// Time limit for making one connection, and for its greeting.
@@ -61,8 +62,10 @@ impl GrantedOptions {
         let mut granted = Self::default();
         let used = sockopt::tcp_congestion(socket).map_err(refused)?;
         if let Some(asked) = options.congestion.as_ref().filter(|asked| **asked != used) {
-            let finding =
-                Finding::OtherCongestionControl { asked: asked.clone(), used: used.clone() };
+            let finding = Finding::OtherCongestionControl(OtherCongestionControl {
+                asked: asked.clone(),
+                used: used.clone(),
+            });
             granted.findings.push(finding);
         }
         granted.parameters.insert("congestion".to_owned(), json!(used));
@@ -93,7 +96,7 @@ impl GrantedOptions {
         self.parameters.insert(name.to_owned(), json!(size));
         if size < asked {
             let (asked, granted) = (asked as u64, size as u64);
-            self.findings.push(Finding::SmallBuffer { asked, granted });
+            self.findings.push(Finding::SmallBuffer(SmallBuffer { asked, granted }));
         }
         Ok(())
     }
@@ -213,7 +216,10 @@ mod tests {
         assert!(default.findings.is_empty());
         let used = default.parameters["congestion"].as_str().unwrap().to_owned();
         let asked = TcpOptions { congestion: Some("nosuch".to_owned()), ..TcpOptions::default() };
-        let expected = Finding::OtherCongestionControl { asked: "nosuch".to_owned(), used };
+        let expected = Finding::OtherCongestionControl(OtherCongestionControl {
+            asked: "nosuch".to_owned(),
+            used,
+        });
         assert_eq!(granted(&asked).findings, [expected]);
     }
 

@@ -12,6 +12,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
+use tare_record::finding::SmallBuffer;
 use tare_record::{Finding, Parameters};
 
 /// Payload bytes of a datagram. With its headers the default fits into 1280 bytes, which every network that carries
@@ -219,7 +220,7 @@ pub(crate) fn granted_to_socket(
     let mut granted = GrantedOptions::default();
     granted.parameters.insert(name.to_owned(), json!(size));
     if size < asked {
-        granted.findings.push(Finding::SmallBuffer { asked, granted: size });
+        granted.findings.push(Finding::SmallBuffer(SmallBuffer { asked, granted: size }));
     }
     if role == TrafficRole::Server {
         let stamps =

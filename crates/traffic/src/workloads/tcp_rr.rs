@@ -180,6 +180,7 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
     use tare_dev::eventually;
+    use tare_record::finding::{CountShortfall, SlowSender};
     use tare_record::{Finding, Nanos};
 
     /// Runs a server that delays each response. Returns the number of requests it received.
@@ -235,7 +236,7 @@ mod tests {
     /// Returns the transactions per second that were begun, if they were too few.
     fn offered(report: &SideReport) -> Option<f64> {
         report.findings.iter().find_map(|finding| match finding {
-            Finding::SenderTooSlow { offered, .. } => Some(*offered),
+            Finding::SlowSender(SlowSender { offered, .. }) => Some(*offered),
             _ => None,
         })
     }
@@ -292,7 +293,7 @@ mod tests {
         let (report, _) = against(Duration::from_millis(1), &[("count", asked.into())]);
         let completed = report.ends.completed;
         assert!(completed < asked);
-        let expected = Finding::CountNotReached { asked, completed };
+        let expected = Finding::CountShortfall(CountShortfall { asked, completed });
         assert!(report.findings.contains(&expected), "{:?}", report.findings);
     }
 

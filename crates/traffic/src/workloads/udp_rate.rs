@@ -21,6 +21,7 @@ use crate::{
 };
 use crate::{cpu, parameters, workers};
 use std::io;
+use tare_record::finding::{SlowSender, SocketDrops, SpinningThreads};
 use tare_record::{EndCounts, Finding, Metric, Nanos, Placement, Series, SliceKind};
 
 /// Workload `udp-rate`.
@@ -164,7 +165,7 @@ fn find_socket_drops(
         .map_err(|error| Error::io("read the number of datagrams that a socket dropped", error))?;
     let of = sent.unwrap_or(received + full);
     let dropped = full.min(of.saturating_sub(received));
-    Ok((dropped > 0).then_some(Finding::DroppedAtSocket { dropped, of }))
+    Ok((dropped > 0).then_some(Finding::SocketDrops(SocketDrops { dropped, of })))
 }
 
 /// Returns a finding if spinning threads share cores, with one another or with the senders.
@@ -177,8 +178,9 @@ fn find_spinning(
     let threads = lanes * task.peers.max(1) as usize;
     let cores = cores.list().len();
     let shared = threads > cores || task.cpus == Placement::Same;
-    (options.wait == WaitMode::Spin && shared)
-        .then_some(Finding::SpinsOnSharedCore { threads: threads as u32, cores: cores as u32 })
+    (options.wait == WaitMode::Spin && shared).then_some(Finding::SpinningThreads(
+        SpinningThreads { threads: threads as u32, cores: cores as u32 },
+    ))
 }
 
 /// Client of `udp-rate`.
@@ -261,7 +263,7 @@ fn find_slow_sender(asked: f64, sent: u64, duration: Nanos) -> Option<Finding> {
     // Of a few datagrams, the last may no longer have been due.
     let slow = (sent as f64) < due * ENOUGH - 1.0;
     let offered = sent as f64 / duration.as_secs_f64();
-    slow.then_some(Finding::SenderTooSlow { asked, offered })
+    slow.then_some(Finding::SlowSender(SlowSender { asked, offered }))
 }
 
 #[cfg(test)]
@@ -273,7 +275,7 @@ mod tests {
         let second = Nanos(1_000_000_000);
         assert_eq!(find_slow_sender(1000.0, 990, second), None);
         assert_eq!(find_slow_sender(1.0, 0, second), None);
-        let expected = Finding::SenderTooSlow { asked: 1000.0, offered: 900.0 };
+        let expected = Finding::SlowSender(SlowSender { asked: 1000.0, offered: 900.0 });
         assert_eq!(find_slow_sender(1000.0, 900, second), Some(expected));
     }
 }

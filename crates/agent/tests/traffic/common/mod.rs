@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use tare_agent::AgentSession;
 use tare_dev::{AgentContainer, NamespacePair, TestNamespace};
 use tare_network::Topology;
+use tare_record::finding::{ClientStall, SlowSender};
 use tare_record::{Finding, Nanos, Parameters, Placement, Shape};
 use tare_traffic::{Error, TrialJob, TrialOutcome, WorkloadRegistry};
 
@@ -124,7 +125,7 @@ pub(crate) fn act_once(condition: impl Fn() -> bool, action: impl Fn()) -> impl 
 /// Returns the longest stall among the findings.
 pub(crate) fn longest_stall(outcome: &TrialOutcome) -> Option<Nanos> {
     outcome.findings.iter().find_map(|finding| match finding {
-        Finding::Stall { longest } => Some(*longest),
+        Finding::ClientStall(ClientStall { longest }) => Some(*longest),
         _ => None,
     })
 }
@@ -132,7 +133,7 @@ pub(crate) fn longest_stall(outcome: &TrialOutcome) -> Option<Nanos> {
 /// Returns the offered rate, if it was less than requested.
 pub(crate) fn offered_rate(outcome: &TrialOutcome) -> Option<f64> {
     outcome.findings.iter().find_map(|finding| match finding {
-        Finding::SenderTooSlow { offered, .. } => Some(*offered),
+        Finding::SlowSender(SlowSender { offered, .. }) => Some(*offered),
         _ => None,
     })
 }
@@ -140,7 +141,7 @@ pub(crate) fn offered_rate(outcome: &TrialOutcome) -> Option<f64> {
 /// Asserts that all findings concern the machine, which is busy when tests run in parallel, and none the traffic.
 pub(crate) fn assert_sound(outcome: &TrialOutcome) {
     let of_machine =
-        |one: &&Finding| !matches!(one, Finding::Stall { .. } | Finding::SpinsOnSharedCore { .. });
+        |one: &&Finding| !matches!(one, Finding::ClientStall(_) | Finding::SpinningThreads(_));
     assert_eq!(outcome.findings.iter().find(of_machine), None);
 }
 

@@ -1,6 +1,7 @@
 //! Tests of redaction.
 
 use super::*;
+use tare_record::finding::NodePairFacts;
 use tare_record::journal::{FORMAT, RunHeader};
 use tare_record::{
     AblationFactor, AgentsCpu, CellPattern, EndCounts, EngineDescription, Environment, Finding,
@@ -116,15 +117,17 @@ fn nodes_of_a_cluster_have_placeholders_that_still_tell_them_apart() {
         zone: Some(zone.to_owned()),
         ..NodeFacts::default()
     };
-    let pair = Finding::NodePair {
+    let pair = Finding::NodePairFacts(NodePairFacts {
         client: node("rack7.lan", "berlin"),
         server: node("rack8.lan", "berlin"),
-    };
+    });
     let trial = Trial { findings: vec![pair], ..trial("docker:bridge") };
     let redacted =
         redact(Journal { records: vec![Record::Trial(Box::new(trial))], ..journal() }).unwrap();
     let Record::Trial(trial) = &redacted.records[0] else { panic!("a trial is left") };
-    let Finding::NodePair { client, server } = &trial.findings[0] else { panic!("it is left") };
+    let Finding::NodePairFacts(NodePairFacts { client, server }) = &trial.findings[0] else {
+        panic!("it is left")
+    };
     assert_ne!(client.name, server.name);
     assert_eq!(client.zone, server.zone);
     let text = serde_json::to_string(&redacted.records).unwrap();

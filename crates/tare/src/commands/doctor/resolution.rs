@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tare_observe::doctor::HealthCheck;
 use tare_observe::environment;
 use tare_observe::headroom::LimitPolicy;
+use tare_record::finding::{OtherWork, StolenTime};
 use tare_record::journal::{FORMAT, Journal, Record, RunHeader};
 use tare_record::{Document, Finding, Metric, Nanos, Plan, StoppedBy, Trial};
 use tare_runner::network_environment::NetworkEnvironment;
@@ -242,13 +243,13 @@ fn worst_disturbances(trials: &[&Trial]) -> Vec<Finding> {
         findings().filter_map(share_of).max_by(f64::total_cmp)
     };
     let busy = worst(|finding| match finding {
-        Finding::BusyMachine { share } => Some(*share),
+        Finding::OtherWork(OtherWork { share }) => Some(*share),
         _ => None,
     });
     let stolen = worst(|finding| match finding {
-        Finding::Stolen { share } => Some(*share),
+        Finding::StolenTime(StolenTime { share }) => Some(*share),
         _ => None,
     });
-    let busy = busy.map(|share| Finding::BusyMachine { share });
-    busy.into_iter().chain(stolen.map(|share| Finding::Stolen { share })).collect()
+    let busy = busy.map(|share| Finding::OtherWork(OtherWork { share }));
+    busy.into_iter().chain(stolen.map(|share| Finding::StolenTime(StolenTime { share }))).collect()
 }

@@ -13,6 +13,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tare_record::Finding;
+use tare_record::finding::{CountShortfall, SlowSender};
 
 /// Next step of a flow that has nothing outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,7 +258,7 @@ fn requested_count(task: &TrialTask) -> Option<u64> {
 
 /// Returns a finding if time ended a trial that a number of transactions should have ended.
 pub(super) fn find_early_end(task: &TrialTask, completed: u64) -> Option<Finding> {
-    requested_count(task).map(|asked| Finding::CountNotReached { asked, completed })
+    requested_count(task).map(|asked| Finding::CountShortfall(CountShortfall { asked, completed }))
 }
 
 /// Returns a finding if fewer than 99 % of the requested transactions were begun.
@@ -267,7 +268,7 @@ pub(super) fn find_shortfall(task: &TrialTask, begun: u64) -> Option<Finding> {
     let offered = begun as f64 / seconds;
     // A short trial may hold one transaction less than the rate implies.
     let enough = (asked * seconds * 0.99).floor() - 1.0;
-    ((begun as f64) < enough).then_some(Finding::SenderTooSlow { asked, offered })
+    ((begun as f64) < enough).then_some(Finding::SlowSender(SlowSender { asked, offered }))
 }
 
 #[cfg(test)]
@@ -341,7 +342,7 @@ mod tests {
         task.parameters.insert("open_loop".to_owned(), 1000.0.into());
         task.duration = Nanos(1_000_000_000);
         assert_eq!(find_shortfall(&task, 989), None);
-        let expected = Finding::SenderTooSlow { asked: 1000.0, offered: 900.0 };
+        let expected = Finding::SlowSender(SlowSender { asked: 1000.0, offered: 900.0 });
         assert_eq!(find_shortfall(&task, 900), Some(expected));
         // In slices more is due than in the time that counts.
         let (length, skip) = (Nanos(400_000_000), Nanos(100_000_000));

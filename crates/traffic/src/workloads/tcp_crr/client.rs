@@ -10,6 +10,7 @@ use crate::workers::{self, WorkerOutput};
 use crate::{Client, Error, SideReport, TrialTask, cpu, merge};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::{Arc, OnceLock};
+use tare_record::finding::PortExhaustion;
 use tare_record::{Finding, Nanos, Series};
 
 /// Client of `tcp-crr`.
@@ -57,7 +58,7 @@ impl CrrClient {
         let Self { granted, cores, epoch, overflows, task, .. } = self;
         let WorkerOutput { lanes: callers, cpu, mut findings } = driven;
         let times = callers.iter().map(|caller| caller.exhausted).sum();
-        findings.extend((times > 0).then_some(Finding::PortsExhausted { times }));
+        findings.extend((times > 0).then_some(Finding::PortExhaustion(PortExhaustion { times })));
         findings.extend(find_overflow(overflows));
         let mut report = SideReport { findings, cpu, ..SideReport::default() };
         report.epoch = epoch.get().copied().map(Nanos);

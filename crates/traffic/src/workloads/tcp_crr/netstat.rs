@@ -2,6 +2,7 @@
 
 use std::fs;
 use tare_record::Finding;
+use tare_record::finding::TimeWaitOverflow;
 
 /// Returns the number of connections so far that did not fit into the TIME_WAIT table. Returns `None` if the kernel
 /// does not report it.
@@ -16,7 +17,7 @@ pub(super) fn time_wait_overflows() -> Option<u64> {
 /// Returns a finding if the number has increased since.
 pub(super) fn find_overflow(before: Option<u64>) -> Option<Finding> {
     let overflowed = time_wait_overflows()?.saturating_sub(before?);
-    (overflowed > 0).then_some(Finding::TimeWaitOverflow { overflowed })
+    (overflowed > 0).then_some(Finding::TimeWaitOverflow(TimeWaitOverflow { overflowed }))
 }
 
 /// Parses a counter: each group has one line of names, then one line of values.

@@ -9,6 +9,7 @@ use crate::udp::{
 use crate::{Client, Error, SideReport, TrialTask, clock};
 use std::io;
 use std::time::{Duration, Instant};
+use tare_record::finding::SlowSender;
 use tare_record::{EndCounts, Finding, Nanos, RateSearch as Record, SearchTrial};
 use tare_stats::mlrsearch::{
     RequestedTrial, Search, SearchGoal, SearchLimits, SearchStep, TrialResult,
@@ -199,10 +200,9 @@ impl Client for SearchClient {
         let Self {
             transmitter, mut record, slowest, datagrams_sent, cpu, mut findings, epoch, ..
         } = *self;
-        findings.extend(
-            slowest
-                .map(|probe| Finding::SenderTooSlow { asked: probe.asked, offered: probe.offered }),
-        );
+        findings.extend(slowest.map(|probe| {
+            Finding::SlowSender(SlowSender { asked: probe.asked, offered: probe.offered })
+        }));
         let UdpTransmitter { task, options, flows, cores, .. } = &transmitter;
         record.found = found.iter().map(|found| recorded_bounds(found, &record.probes)).collect();
         for finding in found.iter().filter_map(|found| ending_finding(found, limit)) {

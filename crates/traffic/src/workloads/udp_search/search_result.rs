@@ -1,5 +1,6 @@
 //! Conversion of a search's result to the recorded bounds and findings.
 
+use tare_record::finding::{SearchLimitedBySender, UnfinishedSearch};
 use tare_record::{Finding, GoalResult, SearchTrial};
 use tare_stats::mlrsearch::{SearchEnding, SearchGoalResult};
 
@@ -28,11 +29,13 @@ pub(super) fn recorded_bounds(found: &SearchGoalResult, probes: &[SearchTrial]) 
 pub(super) fn ending_finding(found: &SearchGoalResult, limit: f64) -> Option<Finding> {
     match found.ending {
         SearchEnding::Regular | SearchEnding::NoLower => None,
-        SearchEnding::NoUpper => Some(Finding::SearchAtSendersLimit { rate: limit }),
+        SearchEnding::NoUpper => {
+            Some(Finding::SearchLimitedBySender(SearchLimitedBySender { rate: limit }))
+        }
         SearchEnding::Unfinished => {
             let upper = found.bounds.upper.unwrap_or(limit);
             let width = 1.0 - found.bounds.lower.unwrap_or(0.0) / upper;
-            Some(Finding::SearchUnfinished { width: width.clamp(0.0, 1.0) })
+            Some(Finding::UnfinishedSearch(UnfinishedSearch { width: width.clamp(0.0, 1.0) }))
         }
     }
 }
@@ -77,12 +80,18 @@ mod tests {
         let limited = found(Some(500.0), None, SearchEnding::NoUpper);
         assert_eq!(
             ending_finding(&limited, 500.0),
-            Some(Finding::SearchAtSendersLimit { rate: 500.0 })
+            Some(Finding::SearchLimitedBySender(SearchLimitedBySender { rate: 500.0 }))
         );
         let late = found(Some(50.0), Some(100.0), SearchEnding::Unfinished);
-        assert_eq!(ending_finding(&late, 500.0), Some(Finding::SearchUnfinished { width: 0.5 }));
+        assert_eq!(
+            ending_finding(&late, 500.0),
+            Some(Finding::UnfinishedSearch(UnfinishedSearch { width: 0.5 }))
+        );
         let nothing = found(None, None, SearchEnding::Unfinished);
-        assert_eq!(ending_finding(&nothing, 500.0), Some(Finding::SearchUnfinished { width: 1.0 }));
+        assert_eq!(
+            ending_finding(&nothing, 500.0),
+            Some(Finding::UnfinishedSearch(UnfinishedSearch { width: 1.0 }))
+        );
         assert_eq!(recorded_bounds(&nothing, &[]).conditional, 0.0);
     }
 }

@@ -10,6 +10,7 @@ use crate::udp::{
 use crate::{Error, Server, SideReport, TrialTask};
 use std::io;
 use std::time::Duration;
+use tare_record::finding::SocketDrops;
 use tare_record::{EndCounts, Finding, Nanos};
 
 /// Time to wait for the client's next message before the deadline is checked.
@@ -123,7 +124,7 @@ impl Server for SearchServer {
         let SearchTotals { all, sent, dropped, cpu, mut findings, granted, .. } =
             self.serving.finish()?;
         if dropped > 0 {
-            findings.push(Finding::DroppedAtSocket { dropped, of: sent });
+            findings.push(Finding::SocketDrops(SocketDrops { dropped, of: sent }));
         }
         let report = SideReport { findings, cpu, ..SideReport::default() };
         let ends = EndCounts { datagrams_received: all, ..EndCounts::default() };
