@@ -5,7 +5,7 @@ use crate::common::counters::sent_again;
 use crate::common::filter::NftFilter;
 use crate::common::shaper::{ShaperCounters, shape};
 use crate::common::{
-    NEVER, job, loopback, monotonic, open_session, open_session_with, pair_topology,
+    NEVER, job, loopback, monotonic, open_session, open_session_with, pair_topology, recorded_trial,
 };
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -44,21 +44,25 @@ fn in_every_mode_both_ends_and_the_kernel_count_the_same() {
                 let asked = [("direction", direction), ("send", send), ("receive", receive)];
                 let mut job = stream(&topology, &asked);
                 job.shape.flows = flows;
-                let before = account.carried();
-                let outcome = session.run_trial(&job, NEVER).unwrap();
-                CarriedPayload::assert_agrees(
-                    before,
-                    account.carried(),
-                    &outcome,
-                    u64::from(flows) * begin,
-                );
                 let mode = format!("{direction} {send} {receive}");
-                for (name, value) in asked {
-                    assert_eq!(outcome.parameters[name], json!(value), "{mode}");
-                }
-                let recorded: u64 = intervals(&outcome).iter().map(|one| one.bytes).sum();
-                let payload = outcome.ends.received;
-                assert!((1..=payload).contains(&recorded), "{mode}: {recorded} of {payload}");
+                // On a busy machine the receiver may wait for the CPU as long as a whole trial takes.
+                eventually(&format!("{mode}: traffic is in the intervals"), || {
+                    let before = account.carried();
+                    let outcome = session.run_trial(&job, NEVER).unwrap();
+                    CarriedPayload::assert_agrees(
+                        before,
+                        account.carried(),
+                        &outcome,
+                        u64::from(flows) * begin,
+                    );
+                    for (name, value) in asked {
+                        assert_eq!(outcome.parameters[name], json!(value), "{mode}");
+                    }
+                    let recorded: u64 = intervals(&outcome).iter().map(|one| one.bytes).sum();
+                    let payload = outcome.ends.received;
+                    assert!(recorded <= payload, "{mode}: {recorded} of {payload}");
+                    recorded > 0
+                });
             }
         }
     }
@@ -170,7 +174,7 @@ fn cpu_is_known_by_side_and_interval_and_adds_up() {
     let mut session = open_session(&topology).unwrap();
     for (direction, _, _) in DIRECTIONS {
         let job = stream(&topology, &[("direction", direction)]);
-        let outcome = session.run_trial(&job, NEVER).unwrap();
+        let outcome = recorded_trial(&mut session, &job);
         let mut all = 0;
         for side in [&outcome.agents.clients, &outcome.agents.servers] {
             assert_eq!(side.len() as u64, job.duration.0 / job.interval.0, "{direction}");

@@ -10,7 +10,7 @@ pub(crate) mod shaper;
 use std::cell::Cell;
 use std::path::PathBuf;
 use tare_agent::AgentSession;
-use tare_dev::{AgentContainer, NamespacePair, TestNamespace};
+use tare_dev::{AgentContainer, NamespacePair, TestNamespace, eventually};
 use tare_network::Topology;
 use tare_record::finding::{ClientStall, SlowSender};
 use tare_record::{Finding, Nanos, Parameters, Placement, Shape};
@@ -120,6 +120,18 @@ pub(crate) fn act_once(condition: impl Fn() -> bool, action: impl Fn()) -> impl 
         }
         false
     }
+}
+
+/// Runs trials until one has traffic in the first interval of each series. On a busy machine an end may wait for the
+/// CPU as long as a whole trial takes, whose traffic is then in no interval.
+pub(crate) fn recorded_trial(session: &mut AgentSession, job: &TrialJob) -> TrialOutcome {
+    eventually("a trial has traffic in its first interval", || {
+        let outcome = session.run_trial(job, NEVER).unwrap();
+        let is_recorded = outcome.series.iter().all(|series| {
+            series.intervals.first().is_some_and(|first| first.bytes + first.operations > 0)
+        });
+        is_recorded.then_some(outcome)
+    })
 }
 
 /// Returns the longest stall among the findings.
