@@ -3,6 +3,7 @@
 use crate::cluster::{Cluster, PodRoutes, ProxyMode};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use support::list;
 
 /// Most requests that one network on one pair of nodes may take.
 const MOST: usize = 20;
@@ -27,23 +28,24 @@ fn answered(cluster: &Cluster) -> Requests {
     requests
 }
 
-/// Returns the requests of one run with a number of blocks.
-fn requests_of_run(cluster: &Cluster, blocks: &str) -> Requests {
+/// Returns the requests of one run with a number of blocks, and its result.
+fn requests_of_run(cluster: &Cluster, blocks: &str, more: &[&str]) -> (Requests, Value) {
     let before = answered(cluster);
     let run = ["--network", "k8s:pod", "--workload", "tcp-rr", "--duration", "200ms"];
-    cluster.measure(&[&run[..], &["--blocks", blocks, "--out", blocks]].concat());
+    let document =
+        cluster.measure(&[&run[..], &["--blocks", blocks, "--out", blocks], more].concat());
     let mut requests = answered(cluster);
     for (kind, count) in &mut requests {
         *count -= before.get(kind).copied().unwrap_or_default();
     }
     requests.retain(|_, count| *count > 0);
-    requests
+    (requests, document)
 }
 
 #[test]
 fn a_run_takes_few_requests_and_as_many_with_one_block_as_with_many() {
     let cluster = Cluster::start(PodRoutes::Direct, ProxyMode::Iptables);
-    let few = requests_of_run(&cluster, "1");
+    let (few, _) = requests_of_run(&cluster, "1", &[]);
     let total: usize = few.values().sum();
     assert!((1..=MOST).contains(&total), "{total} requests: {few:?}");
     // A watch that the API server ends after its time is begun again, with a list before it.
@@ -52,7 +54,30 @@ fn a_run_takes_few_requests_and_as_many_with_one_block_as_with_many() {
         let lasting = requests.iter().filter(|(kind, _)| is_lasting(kind));
         lasting.map(|(kind, count)| (kind.clone(), *count)).collect::<Requests>()
     };
-    let many = requests_of_run(&cluster, "12");
+    let (many, _) = requests_of_run(&cluster, "12", &[]);
     assert_eq!(lasting(&many), lasting(&few), "{many:?}");
+    cluster.expect_nothing_left();
+}
+
+#[test]
+fn pods_are_made_anew_with_each_block_where_they_are_raised() {
+    let cluster = Cluster::start(PodRoutes::Direct, ProxyMode::Iptables);
+    let (requests, document) = requests_of_run(
+        &cluster,
+        "3",
+        &["--raise", "pods", "--metric", "transactions,raise_ms,remove_ms"],
+    );
+    let pods = ["create pods", "delete pods"].map(|kind| requests.get(kind).copied());
+    assert_eq!(pods, [Some(2 * 3); 2], "{requests:?}");
+    assert_eq!(document["environment"]["cluster"]["pods"], "block");
+    let setup = list(&document, "cells").iter().find(|cell| cell["metric"] == "raise_ms");
+    let setup = setup.expect("the time until the pods run");
+    assert_eq!(setup["n"], 3, "{setup}");
+    let journal = cluster.path("3/journal.jsonl");
+    let whole = std::fs::read_to_string(&journal).expect("a journal");
+    let head = whole.lines().next().expect("a first line");
+    std::fs::write(&journal, format!("{head}\n")).expect("the journal of a run that was cut off");
+    let refused = cluster.start_tare("admin", &["resume", "3"]).wait().expect(2);
+    assert!(refused.stderr.contains("give --raise pods"), "{}", refused.stderr);
     cluster.expect_nothing_left();
 }

@@ -4,8 +4,8 @@
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion, is_forbidden};
 use crate::options::ClusterOptions;
-use crate::pod_state;
 use crate::pods::delete_pods;
+use crate::pods::state;
 use crate::run_id::RUN_LABEL;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -41,7 +41,7 @@ impl ClusterRun {
             id: id.to_owned(),
             owner: owner.name.clone()?,
             pods: own.iter().filter_map(|pod| pod.metadata.name.clone()).collect(),
-            has_living_pod: own.iter().any(|pod| !pod_state::has_ended(pod)),
+            has_living_pod: own.iter().any(|pod| !state::has_ended(pod)),
             age: now - created,
         })
     }

@@ -7,8 +7,7 @@ use crate::objects::{
     PodNetwork, PodRequest, PodRole, PublishedPort, ServiceRequest, pod_object, service_object,
     service_ports,
 };
-use crate::pod_start::start_pods;
-use crate::pods;
+use crate::pods::{delete_pods, start_pods};
 use crate::run_id::NETWORK_LABEL;
 use crate::run_scope::RunScope;
 use crate::running_pod::RunningPod;
@@ -194,7 +193,7 @@ impl Deployment {
                 delete_service(client, &name).await?;
             }
             let pods = Api::namespaced(client.client(), client.namespace());
-            pods::delete_pods(&pods, &self.selector(), &names).await
+            delete_pods(&pods, &self.selector(), &names).await
         })?;
         self.policies.remove()
     }
@@ -211,7 +210,7 @@ impl Deployment {
             .chain(of_role(PodRole::Client, wanted.clients))
             .collect();
         let pods = Api::namespaced(client.client(), client.namespace());
-        client.wait(pods::delete_pods(&pods, &self.selector(), &names))
+        client.wait(delete_pods(&pods, &self.selector(), &names))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::nodes::NamedNodes;
 use std::path::PathBuf;
 use std::time::Duration;
+use tare_record::PodLifetime;
 
 /// Default of [`ClusterOptions::request_timeout`].
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,6 +36,8 @@ pub struct ClusterOptions {
     pub node_labels: Vec<String>,
     /// Priority class of the pods.
     pub priority_class: Option<String>,
+    /// Time for which a network's pods stay.
+    pub pods: PodLifetime,
 }
 
 impl Default for ClusterOptions {
@@ -52,6 +55,7 @@ impl Default for ClusterOptions {
             tolerations: Vec::new(),
             node_labels: Vec::new(),
             priority_class: None,
+            pods: PodLifetime::default(),
         }
     }
 }

@@ -53,7 +53,7 @@ impl ClusterPlace {
     }
 
     fn find(&self) -> Result<ClusterDescription, UnmetRequirement> {
-        let image = self.options.image.clone();
+        let (image, pods) = (self.options.image.clone(), self.options.pods);
         let answer = ask_once(&self.options, |client, address| async move {
             let version = client.apiserver_version().await;
             let version = version
@@ -64,6 +64,7 @@ impl ClusterPlace {
                 identity: short_hash(&address.url),
                 namespace: address.namespace,
                 image,
+                pods,
             }))
         });
         answer.map_err(unmet)?

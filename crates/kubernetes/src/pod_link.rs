@@ -4,7 +4,7 @@
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, is_forbidden, is_not_found};
 use crate::link::{LineBuffer, LinkEndpoint, LinkLine, MAX_PAYLOAD, PodMessage, ProgramRequest};
-use crate::pod_state;
+use crate::pods::state;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, AttachParams, AttachedProcess};
 use std::collections::HashMap;
@@ -296,7 +296,7 @@ async fn attach(pods: &Api<Pod>, pod: &str) -> Result<AttachedProcess, AttachFai
     }
     // The kubelet refuses when the pod has ended, in words only.
     match pods.get(pod).await {
-        Ok(found) => match pod_state::end_of(&found) {
+        Ok(found) => match state::end_of(&found) {
             Some(why) => Err(AttachFailure::Final(why)),
             None => Err(AttachFailure::Passing(error.to_string())),
         },

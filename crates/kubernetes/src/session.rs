@@ -17,6 +17,7 @@ use kube::api::{DeleteParams, PostParams};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tare_network::Error;
+use tare_record::PodLifetime;
 
 /// Session of a run in a cluster.
 pub(crate) struct ClusterSession {
@@ -63,7 +64,7 @@ impl ClusterSession {
         self.nodes().client_node(pair)
     }
 
-    /// Returns the pods of a network: those of an earlier block if they live, else new ones.
+    /// Returns the pods of a network: those of an earlier block if they are to stay and live, else new ones.
     pub(crate) fn deployment(
         &self,
         wanted: &DeploymentRequest<'_>,
@@ -72,7 +73,7 @@ impl ClusterSession {
         if let Some(known) = deployments.get(wanted.network) {
             let is_same = known.servers.len() == wanted.servers as usize
                 && known.clients.len() == wanted.clients as usize;
-            if is_same && known.is_alive() {
+            if is_same && known.is_alive() && self.scope.options.pods == PodLifetime::Run {
                 return Ok(Arc::clone(known));
             }
             known.remove()?;
@@ -82,6 +83,20 @@ impl ClusterSession {
         self.learn_nodes(&made, wanted);
         deployments.insert(wanted.network.to_owned(), Arc::clone(&made));
         Ok(made)
+    }
+
+    /// Removes the pods of a network with all that belongs to them. What cannot be removed is tried again before the
+    /// network's next pods are made, and when the session is finished.
+    ///
+    /// # Errors
+    /// Something remains.
+    pub(crate) fn end_deployment(&self, network: &str) -> Result<(), Error> {
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = deployments.get(network) {
+            known.remove()?;
+            deployments.remove(network);
+        }
+        Ok(())
     }
 
     /// Remembers the nodes that the scheduler chose.

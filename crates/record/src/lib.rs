@@ -42,7 +42,7 @@ pub use failure::{NetworkFailure, RemainingPlan};
 pub use finding::Finding;
 pub use histogram::{HistogramError, LatencyHistogram};
 pub use hop::{Hop, HopKind};
-pub use host::cluster::{ClusterDescription, NodeFacts};
+pub use host::cluster::{ClusterDescription, NodeFacts, PodLifetime};
 pub use host::counters::{
     CoreCounts, CounterDeltas, CounterGroups, NamespaceCounts, TrialCounters,
 };

@@ -2,14 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use tare_record::finding::NodePairFacts;
-use tare_record::{Document, Finding, NodeFacts};
+use tare_record::{Document, Finding, NodeFacts, PodLifetime};
 
 /// Returns the facts of the cluster and of the nodes at both ends; none if no network is in a cluster.
 pub(super) fn cluster_facts(document: &Document) -> BTreeMap<String, String> {
     let Some(cluster) = &document.environment.cluster else { return BTreeMap::new() };
     let of_cluster = [("identity", &cluster.identity), ("version", &cluster.version)];
     let of_cluster = of_cluster.map(|(name, value)| (format!("cluster:{name}"), value.clone()));
-    of_cluster.into_iter().chain(node_facts(document)).collect()
+    let raised = match cluster.pods {
+        PodLifetime::Run => "sockets",
+        PodLifetime::Block => "pods",
+    };
+    let raised = ("cluster:raised".to_owned(), raised.to_owned());
+    of_cluster.into_iter().chain([raised]).chain(node_facts(document)).collect()
 }
 
 /// Returns what pods saw of their nodes. Pods that see less, and other blocks, do not make it another value.

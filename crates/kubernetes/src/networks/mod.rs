@@ -9,6 +9,7 @@ mod script;
 
 use crate::counter_watch::PodWatch;
 use crate::deployment::{Deployment, DeploymentRequest, cluster_address, node_port};
+use crate::deployment_guard::DeploymentGuard;
 use crate::objects::{PodNetwork, PodRole};
 use crate::path_proof::{ListeningProbe, ProvenPath};
 use crate::place::ClusterPlace;
@@ -23,7 +24,7 @@ use tare_network::{
     AgentNamespaces, ClientRoute, Container, Error, Network, NetworkInfo, NetworkParameters,
     NodeKind, Requirement, Shape, Topology, UnmetRequirement,
 };
-use tare_record::Finding;
+use tare_record::{Finding, PodLifetime};
 
 /// Prefix of the names of these networks.
 pub const PREFIX: &str = "k8s:";
@@ -49,6 +50,8 @@ struct ClusterNetwork {
 /// Servers and clients that run, and the routes between them.
 struct RaisedNetwork {
     deployment: Arc<Deployment>,
+    /// Guard of the pods, if they end with the block.
+    guard: Option<DeploymentGuard>,
     servers: Vec<Arc<RunningPod>>,
     clients: Vec<Arc<RunningPod>>,
     routes: Vec<ClientRoute>,
@@ -130,8 +133,9 @@ impl ClusterNetwork {
             ClientPlacement::SameNode => (shape.clients, None),
             ClientPlacement::InServers => (0, None),
         };
+        let network = definition.object_name(&site.options, shape.node_pair);
         let deployment = session.deployment(&DeploymentRequest {
-            network: &definition.object_name(&site.options, shape.node_pair),
+            network: &network,
             servers: shape.servers,
             clients,
             pod_network: definition.pod_network,
@@ -140,13 +144,17 @@ impl ClusterNetwork {
             server_node: session.server_node(shape.node_pair),
             client_node,
         })?;
+        let guard = match self.place.options().pods {
+            PodLifetime::Run => None,
+            PodLifetime::Block => Some(DeploymentGuard::new(session, network)),
+        };
         let routes = self.routes(&deployment, shape, site)?;
         let servers = deployment.servers.clone();
         let clients = match definition.clients {
             ClientPlacement::InServers => servers.clone(),
             ClientPlacement::OtherNode | ClientPlacement::SameNode => deployment.clients.clone(),
         };
-        Ok(RaisedNetwork { deployment, servers, clients, routes })
+        Ok(RaisedNetwork { deployment, guard, servers, clients, routes })
     }
 
     /// Returns the finding of the nodes at both ends of client 0's path, if they are two.
@@ -238,8 +246,8 @@ fn topology(raised: RaisedNetwork, watch: PodWatch, shape: &Shape) -> Result<Top
         findings: Vec::new(),
         watch: Some(Box::new(watch)),
         inspector: None,
-        // The pods stay for the next block; they are removed when the place is finished.
-        guard: Box::new(()),
+        // Pods without a guard stay for the next block; they are removed when the place is finished.
+        guard: Box::new(raised.guard),
     })
 }
 

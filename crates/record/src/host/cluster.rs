@@ -15,6 +15,26 @@ pub struct ClusterDescription {
     pub namespace: String,
     /// Image of the run's pods, as it was named.
     pub image: String,
+    /// Time for which a network's pods stay.
+    #[serde(default, skip_serializing_if = "PodLifetime::is_run")]
+    pub pods: PodLifetime,
+}
+
+/// Time for which the pods of a network stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PodLifetime {
+    /// The run: each block has new sockets in the same pods.
+    #[default]
+    Run,
+    /// A block: the time to set a network up is that of its pods, too.
+    Block,
+}
+
+impl PodLifetime {
+    fn is_run(&self) -> bool {
+        *self == Self::Run
+    }
 }
 
 /// Facts of a node of a cluster, as a program on it sees them, and its name and zone.

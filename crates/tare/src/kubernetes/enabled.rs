@@ -1,10 +1,10 @@
 //! Kubernetes support in a build with Kubernetes.
 
-use super::{ClusterAccessArguments, ClusterArguments};
+use super::{ClusterAccessArguments, ClusterArguments, RaisedParts};
 use std::sync::Arc;
 use tare_kubernetes::{ClusterOptions, ClusterPlace, NamedNodes, PREFIX};
 use tare_network::Network;
-use tare_record::{ClusterDescription, Plan};
+use tare_record::{ClusterDescription, Plan, PodLifetime};
 
 /// Cluster of this process, which is reached only when it is needed.
 #[derive(Clone)]
@@ -45,6 +45,10 @@ impl ClusterSupport {
             tolerations: arguments.toleration.clone(),
             node_labels: arguments.node_label.clone(),
             priority_class: arguments.priority_class.clone(),
+            pods: match arguments.raise {
+                None | Some(RaisedParts::Sockets) => PodLifetime::Run,
+                Some(RaisedParts::Pods) => PodLifetime::Block,
+            },
             ..access
         });
         Self { place: Arc::new(place) }

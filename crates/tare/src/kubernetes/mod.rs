@@ -1,6 +1,6 @@
 //! Kubernetes support of the command: its flags, its cluster, and their replacement in a build without Kubernetes.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tare_study::TimeSpan;
 
@@ -40,6 +40,15 @@ pub(crate) struct ClusterAccessArguments {
     pub(crate) request_timeout: Option<TimeSpan>,
 }
 
+/// Parts of a cluster's network that each block raises anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RaisedParts {
+    /// Sockets; the pods stay for the run
+    Sockets,
+    /// Pods, services and network policies
+    Pods,
+}
+
 /// Options of the networks of a Kubernetes cluster.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ClusterArguments {
@@ -64,6 +73,10 @@ pub(crate) struct ClusterArguments {
     /// Key of a taint that the pods tolerate, or * for all; may be repeated
     #[arg(long, value_name = "KEY", help_heading = "Kubernetes")]
     pub(crate) toleration: Vec<String>,
+    /// What each block raises anew: sockets in pods that stay for the run, or the pods, whose start is then the network's
+    /// set-up time [default: sockets]
+    #[arg(long, value_name = "WHAT", help_heading = "Kubernetes")]
+    pub(crate) raise: Option<RaisedParts>,
     /// Priority class of the pods
     #[arg(long, value_name = "CLASS", help_heading = "Kubernetes")]
     pub(crate) priority_class: Option<String>,

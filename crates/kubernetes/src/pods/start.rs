@@ -1,10 +1,10 @@
 //! Start of pods: all at once, and waited for by one watch.
 
+use super::listing::{PARALLEL_REQUESTS, list_and_watch};
+use super::state;
+use super::warnings::PodWarnings;
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::cluster_error;
-use crate::pod_state;
-use crate::pod_warnings::PodWarnings;
-use crate::pods::{PARALLEL_REQUESTS, list_and_watch};
 use futures_util::{StreamExt as _, TryStreamExt as _, pin_mut, stream};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
@@ -117,7 +117,7 @@ impl PodStart<'_> {
 
     /// Returns the pods that the cluster knows and that do not run.
     fn waiting(&self) -> impl Iterator<Item = (&String, &Pod)> {
-        self.known().filter(|(_, pod)| !pod_state::is_running(pod))
+        self.known().filter(|(_, pod)| !state::is_running(pod))
     }
 
     fn timeout_error(&self) -> Error {
@@ -126,7 +126,7 @@ impl PodStart<'_> {
         {
             return warned(name, why);
         }
-        let why = self.waiting().next().and_then(|(_, pod)| pod_state::pending_reason(pod));
+        let why = self.waiting().next().and_then(|(_, pod)| state::pending_reason(pod));
         let why =
             why.unwrap_or_else(|| format!("they do not run within {} s", START_TIMEOUT.as_secs()));
         Error::new(self.what(), why).with_remedy("see `kubectl describe pod` for these pods")
@@ -138,10 +138,10 @@ impl PodStart<'_> {
     /// A pod has ended, or will not start.
     fn all_running(&self) -> Result<Option<Vec<Pod>>, Error> {
         for (name, pod) in self.known() {
-            if let Some(why) = pod_state::end_of(pod) {
+            if let Some(why) = state::end_of(pod) {
                 return Err(Error::new(format!("start the pod {name}"), why));
             }
-            if let Some(why) = pod_state::obstacle(pod) {
+            if let Some(why) = state::obstacle(pod) {
                 return Err(Error::new(format!("start the pod {name}"), why).with_remedy(
                     "load the image into the nodes (`tare image --help`), or name another with --pod-image",
                 ));
@@ -149,7 +149,7 @@ impl PodStart<'_> {
         }
         let running = self.names.iter().map(|name| {
             let known = self.known.get(name);
-            known.filter(|pod| pod_state::is_running(pod)).cloned()
+            known.filter(|pod| state::is_running(pod)).cloned()
         });
         Ok(running.collect())
     }

@@ -1,7 +1,7 @@
 //! Warnings of a cluster about pods that do not start: what their status does not say.
 
+use super::state::in_one_line;
 use crate::cluster_client::ClusterClient;
-use crate::pod_state::in_one_line;
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
