@@ -3,7 +3,7 @@
 use crate::columns::{NOTHING, name};
 use crate::grid::{CellPiece, Grid, GridColumn};
 use crate::number;
-use crate::shape_facts::{SharedFacts, WorkloadVariant, variant};
+use crate::shape_facts::{SharedFacts, WorkloadVariant, differing_variant, variant};
 use crate::style::Tone;
 use crate::text::one_line;
 use tare_record::{Cell, Document, Metric, Shape};
@@ -102,17 +102,22 @@ fn tables_of_parameter(
         .iter()
         .filter_map(|(kind, cells)| {
             let grid = grid(axis, cells)?;
-            Some(CurveTable { heading: heading(axis, kind, &shared), grid })
+            let mut facts = shared.differing(&kind.rest);
+            let variants = kinds.iter().map(|(kind, _)| kind.variant);
+            facts.extend(
+                kind.variant.into_iter().flat_map(|one| differing_variant(one, variants.clone())),
+            );
+            Some(CurveTable { heading: heading(axis, kind, &facts), grid })
         })
         .collect()
 }
 
-/// Writes the heading of a table: metric, workload, swept parameter, and the facts that distinguish its shape from the
-/// others.
-fn heading(axis: &SweptParameter, kind: &CurveKey<'_>, shared: &SharedFacts) -> String {
+/// Writes the heading of a table: metric, workload, swept parameter, and the facts that distinguish its shape and its
+/// parameters from the others.
+fn heading(axis: &SweptParameter, kind: &CurveKey<'_>, facts: &[String]) -> String {
     let what = if kind.unit == "index" { "fairness of " } else { "" };
     let mut heading = format!("{} {what}{} by {}", kind.workload, kind.metric, axis.name);
-    for fact in shared.differing(&kind.rest) {
+    for fact in facts {
         heading.push_str(&format!(", {fact}"));
     }
     one_line(&heading)

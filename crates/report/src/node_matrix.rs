@@ -7,7 +7,9 @@ use crate::columns::{self, NOTHING};
 use crate::curves::is_first_metric;
 use crate::grid::{CellPiece, Grid, GridCell, GridColumn};
 use crate::number;
-use crate::shape_facts::{NodeNames, SharedFacts, WorkloadVariant, node_names, variant};
+use crate::shape_facts::{
+    NodeNames, SharedFacts, WorkloadVariant, differing_variant, node_names, variant,
+};
 use crate::style::Tone;
 use crate::text::one_line;
 use tare_record::{Cell, Document, Metric, Shape};
@@ -46,8 +48,8 @@ struct MatrixKey<'a> {
 type PairCell<'a> = (NodeNames<'a>, &'a Cell);
 
 /// Returns the matrices of a document. None unless it has several pairs of nodes.
-pub(crate) fn node_matrices(document: &Document) -> Vec<NodeMatrices<'_>> {
-    let mut all: Vec<(MatrixKey<'_>, Vec<PairCell<'_>>)> = Vec::new();
+pub(crate) fn node_matrices<'a>(document: &'a Document) -> Vec<NodeMatrices<'a>> {
+    let mut all: Vec<(MatrixKey<'a>, Vec<PairCell<'a>>)> = Vec::new();
     let over_pairs = document.cells.iter().filter(|cell| cell.shape.node_pair.is_some());
     for cell in over_pairs.filter(|cell| is_first_metric(document, cell)) {
         let Some(nodes) = node_names(cell) else { continue };
@@ -63,12 +65,20 @@ pub(crate) fn node_matrices(document: &Document) -> Vec<NodeMatrices<'_>> {
         }
     }
     let shared = SharedFacts::find(all.iter().map(|(key, _)| &key.shape));
-    all.iter().map(|(key, cells)| NodeMatrices::new(heading(key, &shared), cells)).collect()
+    let matrices = |(key, cells): &(MatrixKey<'a>, Vec<PairCell<'a>>)| {
+        let mut facts = shared.differing(&key.shape);
+        let variants = all.iter().map(|(key, _)| key.variant);
+        facts.extend(
+            key.variant.into_iter().flat_map(|one| differing_variant(one, variants.clone())),
+        );
+        NodeMatrices::new(heading(key, &facts), cells)
+    };
+    all.iter().map(matrices).collect()
 }
 
-fn heading(key: &MatrixKey<'_>, shared: &SharedFacts) -> String {
+fn heading(key: &MatrixKey<'_>, facts: &[String]) -> String {
     let mut heading = format!("{} {} by pair of nodes", key.workload, key.metric);
-    for fact in shared.differing(&key.shape) {
+    for fact in facts {
         heading.push_str(&format!(", {fact}"));
     }
     one_line(&heading)

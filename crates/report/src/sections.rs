@@ -4,9 +4,9 @@
 //! A heading names only the differences between the tables. Common facts are in the line above all tables.
 
 use crate::grid::Grid;
-use crate::shape_facts::{SharedFacts, WorkloadVariant, differing_parameters, variant};
+use crate::shape_facts::{SharedFacts, WorkloadVariant, differing_variant, variant};
 use crate::{client_shares, curves, node_matrix};
-use tare_record::{Cell, Document, Parameters, Shape, counted};
+use tare_record::{Cell, Document, Shape, counted};
 
 /// Cells of one table, in the document's order.
 struct TableSection<'a> {
@@ -95,20 +95,9 @@ pub(crate) fn aggregates(document: &Document) -> impl Iterator<Item = &Cell> {
 /// Writes the heading of a table: the facts, the workload and the parameters that distinguish it from the others.
 fn heading(key: &TableKey<'_>, keys: &[TableKey<'_>], shared: &SharedFacts) -> String {
     let mut words = shared.differing(key.shape);
-    if let Some((workload, parameters)) = key.variant {
-        words.push(workload.to_owned());
-        words.extend(differing(workload, parameters, keys));
+    if let Some(variant) = key.variant {
+        words.push(variant.0.to_owned());
+        words.extend(differing_variant(variant, keys.iter().map(|key| key.variant)));
     }
     words.join(", ")
-}
-
-/// Returns the parameters of a workload that differ between its tables.
-fn differing(workload: &str, parameters: &Parameters, keys: &[TableKey<'_>]) -> Vec<String> {
-    let others: Vec<&Parameters> = keys
-        .iter()
-        .filter_map(|key| key.variant)
-        .filter(|(other, _)| *other == workload)
-        .map(|(_, parameters)| parameters)
-        .collect();
-    differing_parameters(parameters, &others)
 }

@@ -168,6 +168,16 @@ pub(crate) fn differing_parameters(parameters: &Parameters, others: &[&Parameter
         .collect()
 }
 
+/// Returns the parameters of a workload that differ between its variants among these.
+pub(crate) fn differing_variant<'a>(
+    (workload, parameters): WorkloadVariant<'_>,
+    all: impl IntoIterator<Item = Option<WorkloadVariant<'a>>>,
+) -> Vec<String> {
+    let of_workload = |(other, parameters)| (other == workload).then_some(parameters);
+    let others: Vec<&Parameters> = all.into_iter().flatten().filter_map(of_workload).collect();
+    differing_parameters(parameters, &others)
+}
+
 /// Returns the conditions of a cell in which packets were lost: its offered load, its family and its MTU; and what else
 /// tells it from other cells of the same network and workload.
 pub(crate) fn loss_conditions(document: &Document, cell: &Cell) -> Vec<String> {

@@ -2,7 +2,9 @@
 
 use crate::fixture::{cell, document, eventful, quick, ratio};
 use tare_record::finding::{FewSamples, OtherWork, WarmUpInfluence};
-use tare_record::{Difference, Document, Family, Finding, Metric, StoppedBy, WithheldReason};
+use tare_record::{
+    Difference, Document, Family, Finding, Metric, Shape, StoppedBy, WithheldReason,
+};
 use tare_report::{NoteExtent, Style, table};
 
 fn plain(document: &Document, width: u16) -> String {
@@ -280,4 +282,22 @@ fn long_names_of_workloads_do_not_run_into_each_other() {
         .map(|workload| cell("host", workload, Metric::Throughput, 34.2, 0.3));
     let text = plain(&document(cells.to_vec()), 100);
     assert!(text.contains("         a-workload-with-a-long-name  another\n"), "{text}");
+}
+
+#[test]
+fn curves_of_one_workload_with_different_parameters_are_told_apart() {
+    let mut cells = Vec::new();
+    for size in [1, 1400] {
+        for clients in [1, 8] {
+            let mut one = cell("bridge", "tcp-rr", Metric::Transactions, 1000.0, 10.0);
+            one.shape = Shape { clients, ..Shape::default() };
+            one.parameters.insert("size".to_owned(), size.into());
+            one.parameters.insert("mode".to_owned(), "poll".into());
+            cells.push(one);
+        }
+    }
+    let text = plain(&document(cells), 100);
+    for heading in ["by clients, size 1\n", "by clients, size 1400\n"] {
+        assert!(text.contains(heading), "{heading}: {text}");
+    }
 }
