@@ -36,12 +36,7 @@ const TABLES: [(&str, &str); 3] =
 
 /// Writes schemas and tables.
 pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
-    let schemas = repository.path(SCHEMAS);
-    if schemas.exists() {
-        fs::remove_dir_all(&schemas)
-            .with_context(|| format!("cannot remove {}", schemas.display()))?;
-    }
-    process::run(repository.command(repository.tare()).args(["schema", SCHEMAS]))?;
+    write_schemas(repository)?;
     for (page, name) in TABLES {
         let page = format!("{GUIDE}/{page}.md");
         let path = repository.path(&page);
@@ -65,6 +60,18 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     write_shown_run(repository)?;
     write_index(repository)?;
     Ok(TaskResult::Passed)
+}
+
+/// Writes the schemas beside the old ones, and then in their place: a program that cannot be run leaves the old ones.
+fn write_schemas(repository: &Repository) -> Result<()> {
+    let schemas = repository.path(SCHEMAS);
+    let new = repository.path("target/schemas");
+    process::run(repository.command(repository.tare()).arg("schema").arg(&new))?;
+    if schemas.exists() {
+        fs::remove_dir_all(&schemas)
+            .with_context(|| format!("cannot remove {}", schemas.display()))?;
+    }
+    fs::rename(&new, &schemas).with_context(|| format!("cannot write {}", schemas.display()))
 }
 
 /// Returns the stored results of a directory.

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod count;
 mod document;
 mod error;
 mod estimate;

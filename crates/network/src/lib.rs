@@ -15,6 +15,7 @@ pub mod fuzzing;
 pub mod mock;
 mod network;
 mod node_link;
+mod number_option;
 mod options;
 pub mod procfs_counters;
 mod rate;

@@ -1,8 +1,9 @@
 //! Name of a network with its options: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
 use crate::Offload;
+use crate::number_option::{IDLE, MTU, NumberOption, POLICIES, PORTS, SERVICES};
 use crate::options::NetworkOptions;
-use crate::spec_error::{IDLE, MTUS, NetworkSpecError, POLICIES, PORTS, SERVICES};
+use crate::spec_error::NetworkSpecError;
 use std::fmt;
 use std::str::FromStr;
 
@@ -81,11 +82,15 @@ fn parse_option(
         ("splice", None) => set_once("splice", spelled, &mut options.splice),
         ("local", None) => set_once("local", spelled, &mut options.local),
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
-        ("mtu", Some(mtu)) => parse_mtu(mtu, spelled, options),
-        ("idle", Some(idle)) => parse_idle(idle, spelled, options),
-        ("ports", Some(ports)) => parse_ports(ports, spelled, options),
-        ("services", Some(services)) => parse_services(services, spelled, options),
-        ("policies", Some(policies)) => parse_policies(policies, spelled, options),
+        ("mtu", Some(mtu)) => parse_number(&MTU, mtu, spelled, &mut options.mtu),
+        ("idle", Some(idle)) => parse_number(&IDLE, idle, spelled, &mut options.idle),
+        ("ports", Some(ports)) => parse_number(&PORTS, ports, spelled, &mut options.ports),
+        ("services", Some(services)) => {
+            parse_number(&SERVICES, services, spelled, &mut options.services)
+        }
+        ("policies", Some(policies)) => {
+            parse_number(&POLICIES, policies, spelled, &mut options.policies)
+        }
         ("runtime", Some(runtime)) => parse_runtime(runtime, spelled, options),
         ("firewall", Some(backend)) => parse_firewall(backend, spelled, options),
         ("without", Some(offload)) => parse_offload(offload, spelled, options),
@@ -131,60 +136,14 @@ fn parse_rate(
     give_once("rate", spelled, &mut options.rate, rate.parse().map_err(wrong)?)
 }
 
-fn parse_mtu(
-    mtu: &str,
+/// Gives an option a number.
+fn parse_number<T: Copy + Into<u32> + TryFrom<u32>>(
+    option: &NumberOption<T>,
+    given: &str,
     spelled: &str,
-    options: &mut NetworkOptions,
+    chosen: &mut Option<T>,
 ) -> Result<(), NetworkSpecError> {
-    let wrong = || NetworkSpecError::Mtu { spelled: spelled.to_owned(), mtu: mtu.to_owned() };
-    let bytes = mtu.parse().ok().filter(|bytes| MTUS.contains(bytes)).ok_or_else(wrong)?;
-    give_once("mtu", spelled, &mut options.mtu, bytes)
-}
-
-fn parse_idle(
-    idle: &str,
-    spelled: &str,
-    options: &mut NetworkOptions,
-) -> Result<(), NetworkSpecError> {
-    let wrong = || NetworkSpecError::Idle { spelled: spelled.to_owned(), idle: idle.to_owned() };
-    let count = idle.parse().ok().filter(|count| IDLE.contains(count)).ok_or_else(wrong)?;
-    give_once("idle", spelled, &mut options.idle, count)
-}
-
-fn parse_ports(
-    ports: &str,
-    spelled: &str,
-    options: &mut NetworkOptions,
-) -> Result<(), NetworkSpecError> {
-    let wrong = || NetworkSpecError::Ports { spelled: spelled.to_owned(), ports: ports.to_owned() };
-    let count = ports.parse().ok().filter(|count| PORTS.contains(count)).ok_or_else(wrong)?;
-    give_once("ports", spelled, &mut options.ports, count)
-}
-
-fn parse_services(
-    services: &str,
-    spelled: &str,
-    options: &mut NetworkOptions,
-) -> Result<(), NetworkSpecError> {
-    let wrong = || NetworkSpecError::Services {
-        spelled: spelled.to_owned(),
-        services: services.to_owned(),
-    };
-    let count = services.parse().ok().filter(|count| SERVICES.contains(count)).ok_or_else(wrong)?;
-    give_once("services", spelled, &mut options.services, count)
-}
-
-fn parse_policies(
-    policies: &str,
-    spelled: &str,
-    options: &mut NetworkOptions,
-) -> Result<(), NetworkSpecError> {
-    let wrong = || NetworkSpecError::Policies {
-        spelled: spelled.to_owned(),
-        policies: policies.to_owned(),
-    };
-    let count = policies.parse().ok().filter(|count| POLICIES.contains(count)).ok_or_else(wrong)?;
-    give_once("policies", spelled, &mut options.policies, count)
+    give_once(option.name, spelled, chosen, option.parse(given, spelled)?)
 }
 
 fn parse_runtime(
@@ -276,7 +235,10 @@ mod tests {
                 "bridge+rate=0mbit",
                 "`bridge+rate=0mbit`: invalid rate `0mbit`: expected a whole number ",
             ),
-            ("bridge+mtu=67", "`bridge+mtu=67`: invalid MTU `67`: expected bytes from 68 to 65535"),
+            (
+                "bridge+mtu=67",
+                "`bridge+mtu=67`: invalid MTU in bytes `67`: expected a number from 68 to 65535",
+            ),
             ("bridge+mtu=9000+mtu=1500", "`+mtu` is given twice"),
             ("bridge+rps+rps", "`+rps` is given twice"),
             ("bridge+idle", "unknown option `+idle`; the options are "),
@@ -325,12 +287,12 @@ mod tests {
             rps: bool,
             splice: bool,
             local: bool,
-            mtu in proptest::option::of(MTUS),
-            idle in proptest::option::of(IDLE),
+            mtu in proptest::option::of(MTU.range),
+            idle in proptest::option::of(IDLE.range),
             runtime in proptest::option::of("[a-z][a-z0-9._-]{0,12}"),
-            ports in proptest::option::of(PORTS),
-            services in proptest::option::of(SERVICES),
-            policies in proptest::option::of(POLICIES),
+            ports in proptest::option::of(PORTS.range),
+            services in proptest::option::of(SERVICES.range),
+            policies in proptest::option::of(POLICIES.range),
             firewall in proptest::option::of(0..FirewallBackend::ALL.len()),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),

@@ -1,23 +1,7 @@
-//! Errors of a network's name with its options, and the values that its options can have.
+//! Errors of a network's name with its options.
 
 use crate::options::{NetworkOption, describe_options};
 use crate::{InvalidFirewallBackend, InvalidRuntimeName, RateError, UnknownOffload};
-use std::ops::RangeInclusive;
-
-/// Range of MTUs in IP (RFC 791), bytes.
-pub(crate) const MTUS: RangeInclusive<u32> = 68..=65_535;
-
-/// Range of the number of idle containers.
-pub(crate) const IDLE: RangeInclusive<u32> = 1..=60_000;
-
-/// Range of the number of further published ports of a server.
-pub(crate) const PORTS: RangeInclusive<u16> = 1..=1000;
-
-/// Range of the number of services of a cluster.
-pub(crate) const SERVICES: RangeInclusive<u16> = 1..=20_000;
-
-/// Range of the number of network policies that select the servers.
-pub(crate) const POLICIES: RangeInclusive<u16> = 1..=1000;
 
 /// Error for a name that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,45 +33,19 @@ pub enum NetworkSpecError {
         /// Error of the rate.
         source: RateError,
     },
-    /// No device can have the MTU.
-    #[error("`{spelled}`: invalid MTU `{mtu}`: expected bytes from {least} to {most}", least = MTUS.start(), most = MTUS.end())]
-    Mtu {
+    /// The value of an option is no number in its range.
+    #[error("`{spelled}`: invalid {noun} `{given}`: expected a number from {least} to {most}")]
+    Number {
         /// Name as the user spelled it.
         spelled: String,
-        /// Text that the user gave as the MTU.
-        mtu: String,
-    },
-    /// No network has this number of idle containers.
-    #[error("`{spelled}`: invalid number of idle containers `{idle}`: expected a number from {least} to {most}", least = IDLE.start(), most = IDLE.end())]
-    Idle {
-        /// Name as the user spelled it.
-        spelled: String,
+        /// Noun of the number: `number of services`.
+        noun: &'static str,
         /// Text that the user gave as the number.
-        idle: String,
-    },
-    /// No server publishes this number of further ports.
-    #[error("`{spelled}`: invalid number of ports `{ports}`: expected a number from {least} to {most}", least = PORTS.start(), most = PORTS.end())]
-    Ports {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Text that the user gave as the number.
-        ports: String,
-    },
-    /// No cluster has this number of services.
-    #[error("`{spelled}`: invalid number of services `{services}`: expected a number from {least} to {most}", least = SERVICES.start(), most = SERVICES.end())]
-    Services {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Text that the user gave as the number.
-        services: String,
-    },
-    /// No pod has this number of network policies.
-    #[error("`{spelled}`: invalid number of network policies `{policies}`: expected a number from {least} to {most}", least = POLICIES.start(), most = POLICIES.end())]
-    Policies {
-        /// Name as the user spelled it.
-        spelled: String,
-        /// Text that the user gave as the number.
-        policies: String,
+        given: String,
+        /// Smallest number.
+        least: u32,
+        /// Largest number.
+        most: u32,
     },
     /// The runtime's name is none.
     #[error("`{spelled}`: {source}")]

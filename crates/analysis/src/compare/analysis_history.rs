@@ -1,5 +1,6 @@
 //! Interim analyses of a run, as they apply to the pairs of one network and the baseline.
 
+use crate::count::count;
 use tare_record::{InterimAnalysis, Shape};
 use tare_stats::group_sequential::Analysis;
 
@@ -68,7 +69,7 @@ impl<'a> AnalysisHistory<'a> {
     /// Returns the analyses of a network and the baseline, which have a pair of figures in each of these blocks. The
     /// last one is that at which the network was decided, or the present one.
     pub(crate) fn analyses_of(&self, pair: ComparedPair<'_>, blocks: &[u32]) -> Vec<Analysis> {
-        let all = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+        let all = count(blocks.len());
         let mut analyses: Vec<Analysis> = Vec::new();
         for earlier in self.earlier {
             if pair.is_decided_by(earlier) {
@@ -77,7 +78,7 @@ impl<'a> AnalysisHistory<'a> {
                 return analyses;
             }
             let values = blocks.iter().filter(|&&block| block < earlier.blocks).count();
-            let values = u32::try_from(values).unwrap_or(u32::MAX);
+            let values = count(values);
             // One pair has no interval, and what has no new pair is no analysis of its own.
             let is_new = analyses.last().is_none_or(|last| last.values < values);
             if (2..all).contains(&values) && is_new {

@@ -7,6 +7,7 @@ use crate::compare::best_networks::best_networks;
 use crate::compare::block_pairs::plain_pairs;
 use crate::compare::ratio_family::{RatioPValues, family_name};
 use crate::compare::verdict::verdict;
+use crate::count::count;
 use crate::estimate::trial_group::{GroupSamples, TrialGroup};
 use tare_record::{
     Cell, ComparedBy, Difference, Metric, NetworkEntry, Parameters, Plan, Ratio, Shape, Verdict,
@@ -123,7 +124,7 @@ impl ComparisonContext<'_> {
             unit: self.metric.unit().to_owned(),
             better: self.metric.better(),
             blocks: samples.iter().map(|sample| sample.block).collect(),
-            n: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+            n: count(samples.len()),
             mean: mean(&values),
             median: median(&values),
             median_ci95: bca(&values, median, 0.95),

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::compare::block_pairs::main_trials;
+use crate::count::count as block_count;
 use crate::document::distribution;
 use crate::estimate::TrialEstimate;
 use crate::estimate::machine_usage::{CpuTimeByKind, cpu_time_within};
@@ -103,7 +104,7 @@ fn cpu_cost(plan: &Plan, group: &TrialGroup<'_>) -> Option<CpuCost> {
         irq: average(|one| one.kinds.irq)?,
         clients: side(|one| one.clients),
         servers: side(|one| one.servers),
-        blocks: u32::try_from(spent.len()).unwrap_or(u32::MAX),
+        blocks: block_count(spent.len()),
     })
 }
 

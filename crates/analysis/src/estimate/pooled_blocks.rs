@@ -5,6 +5,7 @@
 //! such a pool of blocks.
 
 use crate::Error;
+use crate::count::count;
 use crate::estimate::figures::{FEWEST_OF_WOVEN_BLOCK, samples_beyond};
 use crate::estimate::trial_group::{BlockSample, GroupSamples, TrialGroup};
 use crate::select::trial_traffic::TrialTraffic;
@@ -60,7 +61,7 @@ fn pool(
         .iter()
         .map(|latencies| pooled_samples(latencies, &blocks, size, share))
         .collect::<Result<Option<Vec<_>>, Error>>()?;
-    let blocks_per_sample = u32::try_from(size).unwrap_or(u32::MAX);
+    let blocks_per_sample = count(size);
     Ok(sampled.map(|sampled| ComparisonSamples { sampled, blocks_per_sample }))
 }
 

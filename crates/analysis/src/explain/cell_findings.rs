@@ -1,5 +1,6 @@
 //! Findings of a cell's trials, each reported once.
 
+use crate::count::count;
 use crate::estimate::TrialEstimate;
 use crate::estimate::trial_group::{BlockSample, GroupSamples};
 use crate::explain::{core_frequency, cost_causes, fragmentation, loss_attribution};
@@ -144,11 +145,6 @@ fn trend_change(estimate: &TrialEstimate) -> Option<f64> {
         Some(LevelShift::Trend { change }) => Some(change),
         _ => None,
     }
-}
-
-/// Returns a number of trials or turns as findings have it.
-pub(crate) fn count(trials: usize) -> u32 {
-    u32::try_from(trials).unwrap_or(u32::MAX)
 }
 
 /// Returns the worst of the findings of each kind, in the order in which the kinds first appear.

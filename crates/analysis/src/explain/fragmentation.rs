@@ -19,14 +19,8 @@ pub(crate) fn fragmentation_finding(trial: &Trial) -> Option<Finding> {
     let most = places.iter().max_by_key(|place| oversized_packets(place))?;
     let (packets, fragments) = (fragmented_packets(most), created_fragments(most));
     let place = most.place.clone();
-    let found = Finding::PacketFragmentation(PacketFragmentation {
-        packets,
-        fragments,
-        refused,
-        place,
-        mtu: fit,
-    });
-    (fragments > 0 || refused > 0).then_some(found)
+    let found = PacketFragmentation { packets, fragments, refused, place, mtu: fit };
+    (fragments > 0 || refused > 0).then(|| found.into())
 }
 
 /// Returns the MTU of the sender's device, and the smallest MTU on the path.

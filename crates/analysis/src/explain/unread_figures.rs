@@ -1,7 +1,7 @@
 //! Figures of networks themselves that the kernel did not answer for: their cells lack them, so that they are told.
 
 use crate::compare::block_pairs::main_turns;
-use crate::explain::cell_findings::count;
+use crate::count::count;
 use tare_record::finding::InspectionFailure;
 use tare_record::journal::Journal;
 use tare_record::{Finding, Metric, NetworkTurn};

@@ -2,6 +2,7 @@
 
 use super::change::ComparedCellDraft;
 use super::comparison_input::{CellFigures, ComparisonInput};
+use crate::count::count;
 use tare_record::{CellKey, ComparedBy, ComparedSide, SampleUnit, UnmatchedCell};
 use tare_stats::describe::mean;
 
@@ -70,8 +71,4 @@ fn scale_mean(samples: &[f64], beside: ComparedBy) -> Option<f64> {
         ComparedBy::Difference => mean(samples)?,
     };
     (centre.is_finite() && (beside == ComparedBy::Difference || centre > 0.0)).then_some(centre)
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

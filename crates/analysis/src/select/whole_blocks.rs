@@ -1,5 +1,6 @@
 //! Number of whole blocks of a run.
 
+use crate::count::count;
 use std::collections::BTreeMap;
 use tare_record::{
     InterimAnalysis, NetworkFailure, NetworkTurn, Phase, Plan, RemainingPlan, Trial,
@@ -14,7 +15,7 @@ pub(crate) fn count_whole_blocks(
     analyses: &[InterimAnalysis],
 ) -> u32 {
     let whole = RemainingPlan::whole_blocks(plan, trials, Phase::Main, failures, analyses);
-    u32::try_from(whole.len()).unwrap_or(u32::MAX)
+    count(whole.len())
 }
 
 /// Counts the blocks in which every network and shape that never failed has had its turn, for runs without traffic.
@@ -34,7 +35,7 @@ pub(crate) fn count_whole_turn_blocks(
     }
     let whole = standing.turn_count();
     let blocks = seen.values().filter(|turns| **turns == whole).count();
-    u32::try_from(blocks).unwrap_or(u32::MAX)
+    count(blocks)
 }
 
 #[cfg(test)]
