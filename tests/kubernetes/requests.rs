@@ -1,7 +1,7 @@
 //! Requests of a run, as the API server counts them: few, and no more with more blocks.
 
 use crate::cluster::{Cluster, PodRoutes, ProxyMode};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use support::list;
 
@@ -11,21 +11,34 @@ const MOST: usize = 20;
 /// Requests of tare's by verb and resource.
 type Requests = BTreeMap<String, usize>;
 
-/// Returns the requests that the API server has answered so far. kubectl's are not tare's.
-fn answered(cluster: &Cluster) -> Requests {
+/// Returns tare's requests that the API server has answered so far, as its audit log has them. kubectl's are not tare's.
+fn requests(cluster: &Cluster) -> impl Iterator<Item = Value> {
     let log = std::fs::read_to_string(cluster.path("log/audit")).expect("a log");
-    let mut requests = Requests::new();
-    for line in log.lines() {
-        let Ok(request) = serde_json::from_str::<Value>(line) else { continue };
+    let all: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    all.into_iter().filter(|request| {
         let agent = request["userAgent"].as_str().unwrap_or_default();
-        if request["user"]["username"] == "admin" && !agent.starts_with("kubectl") {
-            let object = &request["objectRef"];
-            let words = [&request["verb"], &object["resource"], &object["subresource"]];
-            let words: Vec<&str> = words.into_iter().filter_map(Value::as_str).collect();
-            *requests.entry(words.join(" ")).or_default() += 1;
-        }
+        request["user"]["username"] == "admin" && !agent.starts_with("kubectl")
+    })
+}
+
+/// Returns the number of requests that the API server has answered so far.
+fn answered(cluster: &Cluster) -> Requests {
+    let mut counts = Requests::new();
+    for request in requests(cluster) {
+        let object = &request["objectRef"];
+        let words = [&request["verb"], &object["resource"], &object["subresource"]];
+        let words: Vec<&str> = words.into_iter().filter_map(Value::as_str).collect();
+        *counts.entry(words.join(" ")).or_default() += 1;
     }
-    requests
+    counts
+}
+
+/// Returns the addresses of tare's requests for lists of ConfigMaps, in their order.
+fn lists_of_owners(cluster: &Cluster) -> Vec<String> {
+    requests(cluster)
+        .filter(|one| one["verb"] == "list" && one["objectRef"]["resource"] == "configmaps")
+        .map(|one| one["requestURI"].as_str().expect("an address").to_owned())
+        .collect()
 }
 
 /// Returns the requests of one run with a number of blocks, and its result.
@@ -80,4 +93,27 @@ fn pods_are_made_anew_with_each_block_where_they_are_raised() {
     let refused = cluster.start_tare("admin", &["resume", "3"]).wait().expect(2);
     assert!(refused.stderr.contains("give --raise pods"), "{}", refused.stderr);
     cluster.expect_nothing_left();
+}
+
+#[test]
+fn what_many_runs_left_is_listed_by_pages() {
+    let cluster = Cluster::start(PodRoutes::Direct, ProxyMode::Iptables);
+    // One more than a page has, too young to be removed.
+    let names: Vec<String> = (0..501).map(|number| format!("left{number:03}")).collect();
+    let owner = |name: &String| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": format!("tare-{name}"), "labels": {"tare.run": name}},
+        })
+    };
+    let all: Vec<Value> = names.iter().map(owner).collect();
+    cluster.apply(&json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string());
+    let told = cluster.start_tare("admin", &["clean", "--kubernetes", "--yes"]).wait().expect(0);
+    for name in &names {
+        assert!(told.stderr.contains(&format!("run {name} may still be under way")), "{name}");
+    }
+    let lists = lists_of_owners(&cluster);
+    let pages: Vec<bool> = lists.iter().map(|address| address.contains("continue=")).collect();
+    assert_eq!(pages, [false, true], "{lists:?}");
 }

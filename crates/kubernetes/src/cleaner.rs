@@ -4,13 +4,13 @@
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion, is_forbidden};
 use crate::options::ClusterOptions;
-use crate::pods::delete_pods;
-use crate::pods::state;
+use crate::pages::list_pages;
+use crate::pods::{delete_pods, state};
 use crate::run_id::RUN_LABEL;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
-use kube::api::{DeleteParams, ListParams};
+use kube::api::DeleteParams;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tare_network::Error;
 
@@ -74,20 +74,26 @@ impl ClusterCleaner {
     /// The cluster cannot be reached, or refuses the lists.
     pub fn scan(options: &ClusterOptions, named: &[String]) -> Result<Self, Error> {
         let client = ClusterClient::start(options)?;
-        let all = ListParams::default().labels(RUN_LABEL);
         let pods: Api<Pod> = Api::namespaced(client.client(), client.namespace());
         let owners: Api<ConfigMap> = Api::namespaced(client.client(), client.namespace());
         let (owners, pods) = client.wait(async {
-            let owners = owners.list_metadata(&all).await.map_err(|refusal| {
+            let owners = list_pages(RUN_LABEL, |page| {
+                let owners = owners.clone();
+                async move { owners.list_metadata(&page).await }
+            });
+            let owners = owners.await.map_err(|refusal| {
                 let error = cluster_error("list the ConfigMaps", &refusal);
                 if is_forbidden(&refusal) { error.with_remedy(LIST_REMEDY) } else { error }
             })?;
-            let pods = pods.list(&all).await;
-            Ok((owners, pods.map_err(|refusal| cluster_error("list the pods", &refusal))?))
+            let pods = list_pages(RUN_LABEL, |page| {
+                let pods = pods.clone();
+                async move { pods.list(&page).await }
+            });
+            Ok((owners, pods.await.map_err(|refusal| cluster_error("list the pods", &refusal))?))
         })?;
         let now = seconds_since_epoch();
-        let runs = owners.items.iter();
-        let runs = runs.filter_map(|owner| ClusterRun::new(&owner.metadata, &pods.items, now));
+        let runs = owners.iter();
+        let runs = runs.filter_map(|owner| ClusterRun::new(&owner.metadata, &pods, now));
         let (ended, perhaps_running) =
             runs.partition(|run| named.contains(&run.id) || !run.may_run());
         Ok(Self { client, ended, perhaps_running })

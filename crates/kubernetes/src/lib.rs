@@ -19,6 +19,7 @@ mod networks;
 mod nodes;
 mod objects;
 mod options;
+mod pages;
 mod path_proof;
 mod place;
 mod pod_agent;

@@ -12,7 +12,7 @@ pub struct EmulatedProcessor {}
 impl fmt::Display for EmulatedProcessor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-                "the processor is emulated (TCG), so there are no verdicts: the figures show that networks work, not how fast they are",
+            "the processor is emulated (TCG), so there are no verdicts: the figures show that networks work, not how fast they are",
             )
     }
 }

@@ -18,15 +18,15 @@ pub struct HardwareCounterLimits {
 impl fmt::Display for HardwareCounterLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { counted, running } = self;
-        f.write_str(match counted {
-                    CounterScope::Machine => "hardware counters counted all cores",
-                    CounterScope::Agents => {
-                        "hardware counters counted only tare's agents and the kernel's work for them: run as root to count all cores"
-                    }
-                    CounterScope::AgentsCode => {
-                        "hardware counters counted only the code of tare's agents, without the kernel: run as root to count all cores"
-                    }
-                })?;
+        match counted {
+            CounterScope::Machine => f.write_str("hardware counters counted all cores")?,
+            CounterScope::Agents => f.write_str(
+                "hardware counters counted only tare's agents and the kernel's work for them: run as root to count all cores",
+            )?,
+            CounterScope::AgentsCode => f.write_str(
+                "hardware counters counted only the code of tare's agents, without the kernel: run as root to count all cores",
+            )?,
+        }
         if *running < 1.0 {
             write!(
                 f,
