@@ -76,8 +76,7 @@ impl ClusterSession {
             if is_same && known.is_alive() && self.scope.options.pods == PodLifetime::Run {
                 return Ok(Arc::clone(known));
             }
-            known.remove()?;
-            deployments.remove(wanted.network);
+            end_deployment(&mut deployments, wanted.network)?;
         }
         let made = Arc::new(Deployment::start(&self.scope, wanted)?);
         self.learn_nodes(&made, wanted);
@@ -92,11 +91,7 @@ impl ClusterSession {
     /// Something remains.
     pub(crate) fn end_deployment(&self, network: &str) -> Result<(), Error> {
         let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = deployments.get(network) {
-            known.remove()?;
-            deployments.remove(network);
-        }
-        Ok(())
+        end_deployment(&mut deployments, network)
     }
 
     /// Remembers the nodes that the scheduler chose.
@@ -132,4 +127,16 @@ impl ClusterSession {
         });
         removed.into_iter().collect::<Result<(), Error>>().and(owner)
     }
+}
+
+/// Removes the pods of a network, and forgets them once they are gone.
+fn end_deployment(
+    deployments: &mut BTreeMap<String, Arc<Deployment>>,
+    network: &str,
+) -> Result<(), Error> {
+    if let Some(known) = deployments.get(network) {
+        known.remove()?;
+        deployments.remove(network);
+    }
+    Ok(())
 }

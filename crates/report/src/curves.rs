@@ -104,9 +104,7 @@ fn tables_of_parameter(
             let grid = grid(axis, cells)?;
             let mut facts = shared.differing(&kind.rest);
             let variants = kinds.iter().map(|(kind, _)| kind.variant);
-            facts.extend(
-                kind.variant.into_iter().flat_map(|one| differing_variant(one, variants.clone())),
-            );
+            facts.extend(differing_variant(kind.variant, variants));
             Some(CurveTable { heading: heading(axis, kind, &facts), grid })
         })
         .collect()

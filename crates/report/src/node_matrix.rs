@@ -68,9 +68,7 @@ pub(crate) fn node_matrices<'a>(document: &'a Document) -> Vec<NodeMatrices<'a>>
     let matrices = |(key, cells): &(MatrixKey<'a>, Vec<PairCell<'a>>)| {
         let mut facts = shared.differing(&key.shape);
         let variants = all.iter().map(|(key, _)| key.variant);
-        facts.extend(
-            key.variant.into_iter().flat_map(|one| differing_variant(one, variants.clone())),
-        );
+        facts.extend(differing_variant(key.variant, variants));
         NodeMatrices::new(heading(key, &facts), cells)
     };
     all.iter().map(matrices).collect()

@@ -95,9 +95,7 @@ pub(crate) fn aggregates(document: &Document) -> impl Iterator<Item = &Cell> {
 /// Writes the heading of a table: the facts, the workload and the parameters that distinguish it from the others.
 fn heading(key: &TableKey<'_>, keys: &[TableKey<'_>], shared: &SharedFacts) -> String {
     let mut words = shared.differing(key.shape);
-    if let Some(variant) = key.variant {
-        words.push(variant.0.to_owned());
-        words.extend(differing_variant(variant, keys.iter().map(|key| key.variant)));
-    }
+    words.extend(key.variant.map(|(workload, _)| workload.to_owned()));
+    words.extend(differing_variant(key.variant, keys.iter().map(|key| key.variant)));
     words.join(", ")
 }

@@ -168,11 +168,12 @@ pub(crate) fn differing_parameters(parameters: &Parameters, others: &[&Parameter
         .collect()
 }
 
-/// Returns the parameters of a workload that differ between its variants among these.
+/// Returns the parameters of a workload that differ between its variants among these. Returns none if it has no variants.
 pub(crate) fn differing_variant<'a>(
-    (workload, parameters): WorkloadVariant<'_>,
+    variant: Option<WorkloadVariant<'_>>,
     all: impl IntoIterator<Item = Option<WorkloadVariant<'a>>>,
 ) -> Vec<String> {
+    let Some((workload, parameters)) = variant else { return Vec::new() };
     let of_workload = |(other, parameters)| (other == workload).then_some(parameters);
     let others: Vec<&Parameters> = all.into_iter().flatten().filter_map(of_workload).collect();
     differing_parameters(parameters, &others)

@@ -2,18 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use tare_record::finding::NodePairFacts;
-use tare_record::{Document, Finding, NodeFacts, PodLifetime};
+use tare_record::{Document, Finding, NodeFacts};
 
 /// Returns the facts of the cluster and of the nodes at both ends; none if no network is in a cluster.
 pub(super) fn cluster_facts(document: &Document) -> BTreeMap<String, String> {
     let Some(cluster) = &document.environment.cluster else { return BTreeMap::new() };
     let of_cluster = [("identity", &cluster.identity), ("version", &cluster.version)];
     let of_cluster = of_cluster.map(|(name, value)| (format!("cluster:{name}"), value.clone()));
-    let raised = match cluster.pods {
-        PodLifetime::Run => "sockets",
-        PodLifetime::Block => "pods",
-    };
-    let raised = ("cluster:raised".to_owned(), raised.to_owned());
+    let raised = ("cluster:raised".to_owned(), cluster.pods.raised_anew().to_owned());
     of_cluster.into_iter().chain([raised]).chain(node_facts(document)).collect()
 }
 

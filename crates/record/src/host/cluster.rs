@@ -32,6 +32,15 @@ pub enum PodLifetime {
 }
 
 impl PodLifetime {
+    /// Returns what each block raises anew, as `--raise` names it.
+    #[must_use]
+    pub fn raised_anew(self) -> &'static str {
+        match self {
+            Self::Run => "sockets",
+            Self::Block => "pods",
+        }
+    }
+
     fn is_run(&self) -> bool {
         *self == Self::Run
     }

@@ -15,7 +15,7 @@ use crate::places::Places;
 use std::collections::BTreeSet;
 use tare_network::NetworkSpec;
 use tare_record::journal::{Journal, LockedJournal};
-use tare_record::{ClusterDescription, Plan, PodLifetime, StoppedBy};
+use tare_record::{ClusterDescription, Plan, StoppedBy};
 use tare_study::Catalogue as _;
 
 /// Measures the rest of the run, and reports the whole run.
@@ -67,10 +67,7 @@ fn check_cluster(journal: &Journal, places: &Places) -> anyhow::Result<()> {
     let Some(now) = places.cluster.describe(&journal.run.plan) else { return Ok(()) };
     let ClusterDescription { identity, namespace, image, pods, .. } = &now;
     if *pods != before.pods {
-        let raised = match before.pods {
-            PodLifetime::Run => "sockets",
-            PodLifetime::Block => "pods",
-        };
+        let raised = before.pods.raised_anew();
         return Err(usage_error(anyhow::anyhow!(
             "cannot resume: each block of the run raised its {raised} anew: give --raise {raised}"
         )));
