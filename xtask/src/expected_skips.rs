@@ -57,6 +57,7 @@ const TABLE: &[(&str, MachineFeature)] = &[
     ("the program netperf", Program("netperf")),
     ("/dev/net/tun", UserDevice("/dev/net/tun")),
     ("a user who may not open /dev/net/tun", Opposite),
+    ("only root can load the eBPF program", Root),
     ("root", Root),
 ];
 

@@ -3,8 +3,10 @@
 //!
 //! Nothing here makes the kernel load a module, and nothing here runs while a trial is measured.
 
+use crate::build::BuiltWiring;
 use crate::networks::CALLER;
 use crate::plan::layout::Layout;
+use crate::plan::wiring::NamespaceId;
 use crate::programs::RunningPrograms;
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,21 +16,29 @@ use tare_network::{
     CounterDeltas, CounterGroups, CounterWatch, KernelProgramRuns, NamespaceCounts,
 };
 use tare_sandbox::counters::{NamespaceReader, NamespaceReading};
+use tare_sandbox::ebpf::EbpfRedirect;
 use tare_sandbox::netlink::{DeviceStats, QdiscStats};
 use tare_sandbox::programs::{ProcessSocket, SocketEnd};
-use tare_sandbox::{DropCounter, DropReasons, DropWatch, Namespace, Sandbox};
+use tare_sandbox::{DropCounter, DropReasons, DropWatch, Sandbox};
 
 /// Largest number of namespaces whose counters are read. Nodes come first, then servers, then clients.
 const MOST: usize = 64;
 
-/// Namespace, with the counters of the previous read.
-struct WatchedNamespace {
-    name: String,
+/// Sources of the counts of a namespace.
+struct CountSources {
     /// Inode number of the namespace. `None` if it is not known.
     inode: Option<u64>,
     reader: NamespaceReader,
     /// Watch on the kernel's drop reasons in the namespace. `None` if they are not read there.
     watched: Option<DropWatch>,
+    /// Redirection among the veth pairs of the namespace, with the name of its counter. `None` if it has none.
+    redirect: Option<(&'static str, Arc<EbpfRedirect>)>,
+}
+
+/// Namespace, with the counters of the previous read.
+struct WatchedNamespace {
+    name: String,
+    sources: CountSources,
     before: NamespaceCounts,
 }
 
@@ -47,7 +57,7 @@ impl NetworkCounters {
     pub(crate) fn start(
         sandbox: &Sandbox,
         layout: &Layout,
-        spaces: &[Arc<Namespace>],
+        built: &BuiltWiring,
         programs: &Arc<RunningPrograms>,
     ) -> Self {
         let sockets = daemon_sockets(programs);
@@ -56,10 +66,15 @@ impl NetworkCounters {
         let uses_caller = ends.any(|end| end.space.is_none());
         let drops = sandbox.drops().cloned();
         let watch = |inode: Option<u64>| drops.as_ref()?.watch(inode?);
-        let inside = spaces.iter().take(MOST).filter_map(|space| {
+        let spaces = (0..).map(NamespaceId).zip(&built.spaces);
+        let inside = spaces.take(MOST).filter_map(|(id, space)| {
             let reader = space.run_inside(|| NamespaceReader::open(filters)).ok()?;
             let inode = rustix::fs::fstat(space).ok().map(|stat| stat.st_ino);
-            WatchedNamespace::start(space.name(), (reader, inode), watch(inode), &sockets)
+            let planned = layout.wiring.redirects.iter().find(|one| one.space == id);
+            let redirect =
+                planned.map(|one| one.program.hop()).zip(built.redirects.get(&id).cloned());
+            let sources = CountSources { inode, reader, watched: watch(inode), redirect };
+            WatchedNamespace::start(space.name(), sources, &sockets)
         });
         let mut places: Vec<WatchedNamespace> = inside.collect();
         if uses_caller {
@@ -67,7 +82,8 @@ impl NetworkCounters {
             let inode = fs::metadata("/proc/thread-self/ns/net").ok().map(|file| file.ino());
             let reader = NamespaceReader::open(false).ok();
             places.extend(reader.and_then(|reader| {
-                WatchedNamespace::start(CALLER, (reader, inode), watch(inode), &sockets)
+                let sources = CountSources { inode, reader, watched: watch(inode), redirect: None };
+                WatchedNamespace::start(CALLER, sources, &sockets)
             }));
         }
         Self { places, drops, programs: Arc::clone(programs) }
@@ -80,8 +96,9 @@ impl CounterWatch for NetworkCounters {
         let dropped = self.drops.as_ref().map(|drops| drops.read()).unwrap_or_default();
         let sockets = daemon_sockets(&self.programs);
         let gained = |place: &mut WatchedNamespace| {
-            let reasons = place.watched.as_ref().and_then(|watched| watched.select(&dropped));
-            let reading = place.reader.read().ok()?;
+            let watched = place.sources.watched.as_ref();
+            let reasons = watched.and_then(|watched| watched.select(&dropped));
+            let reading = place.sources.read()?;
             let now = to_place_counts(&place.name, reading, reasons, place.select(&sockets));
             let gained = now.since(&place.before);
             place.before = now;
@@ -95,25 +112,34 @@ impl CounterWatch for NetworkCounters {
     }
 }
 
+impl CountSources {
+    /// Reads the namespace. A redirection counts as a rule that packets pass. Returns `None` if the namespace cannot be
+    /// read.
+    fn read(&mut self) -> Option<NamespaceReading> {
+        let mut reading = self.reader.read().ok()?;
+        if let Some((name, redirect)) = &self.redirect
+            && let Ok(packets) = redirect.packets()
+        {
+            reading.rules.insert((*name).to_owned(), to_gains([("packets", packets)]));
+        }
+        Some(reading)
+    }
+}
+
 impl WatchedNamespace {
     /// Starts to count in a namespace. Returns `None` if it cannot be read.
-    fn start(
-        name: &str,
-        (reader, inode): (NamespaceReader, Option<u64>),
-        watched: Option<DropWatch>,
-        sockets: &DaemonSockets,
-    ) -> Option<Self> {
+    fn start(name: &str, sources: CountSources, sockets: &DaemonSockets) -> Option<Self> {
         let (name, before) = (name.to_owned(), NamespaceCounts::default());
-        let mut place = Self { name, inode, reader, watched, before };
+        let mut place = Self { name, sources, before };
         // No drops were counted before the watch started.
-        let reading = place.reader.read().ok()?;
+        let reading = place.sources.read()?;
         place.before = to_place_counts(&place.name, reading, None, place.select(sockets));
         Some(place)
     }
 
     /// Returns the daemons' sockets in this namespace.
     fn select<'a>(&self, sockets: &'a DaemonSockets) -> &'a [(String, ProcessSocket)] {
-        self.inode.and_then(|inode| sockets.get(&inode)).map_or(&[], Vec::as_slice)
+        self.sources.inode.and_then(|inode| sockets.get(&inode)).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -29,3 +29,4 @@ pub use networks::{networks, pairs};
 pub use plan::underlay::link_requirements;
 pub use stand_ins::userland_proxy::run_proxy;
 pub use stand_ins::weave_sleeve::sleeve;
+pub use tare_sandbox::ebpf::attach_redirect;

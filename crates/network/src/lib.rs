@@ -19,6 +19,7 @@ mod number_option;
 mod options;
 pub mod procfs_counters;
 mod rate;
+mod redirect_program;
 mod registry;
 mod requirement;
 mod runtime_name;
@@ -36,6 +37,7 @@ pub use network::{AgentNamespaces, Network, NetworkInfo, NetworkParameters, Node
 pub use node_link::{NodeLink, NodeLinkError};
 pub use options::{NetworkOption, NetworkOptions};
 pub use rate::{BitsPerSecond, RateError};
+pub use redirect_program::RedirectProgram;
 pub use registry::{FindError, NetworkAvailability, NetworkRegistry};
 pub use requirement::{PermissiveProbe, Requirement, RequirementProbe, UnmetRequirement};
 pub use runtime_name::{InvalidRuntimeName, RuntimeName};

@@ -1,6 +1,6 @@
 //! Options that change a network, spelled after a `+`.
 
-use crate::{BitsPerSecond, FirewallBackend, Offload, Offloads, RuntimeName};
+use crate::{BitsPerSecond, FirewallBackend, Offload, Offloads, RedirectProgram, RuntimeName};
 use std::fmt;
 
 /// Option that a network can have.
@@ -20,6 +20,10 @@ pub enum NetworkOption {
     Mtu,
     /// Received packets spread over all cores.
     Rps,
+    /// Packets redirected between containers by a classifier.
+    RedirectPeer,
+    /// Packets redirected between containers by an XDP program.
+    Xdp,
     /// Idle containers beside those that are measured.
     Idle,
     /// Connections spliced between sockets, without packets.
@@ -40,7 +44,7 @@ pub enum NetworkOption {
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -48,6 +52,8 @@ impl NetworkOption {
         Self::Untracked,
         Self::Mtu,
         Self::Rps,
+        Self::RedirectPeer,
+        Self::Xdp,
         Self::Idle,
         Self::Splice,
         Self::Runtime,
@@ -74,20 +80,29 @@ impl NetworkOption {
         [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Idle, Self::Firewall, Self::Ports];
 
     /// Options of a bridge that tare wires and filters itself.
-    pub const BRIDGE: [Self; 8] = [
+    pub const BRIDGE: [Self; 10] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
         Self::Untracked,
         Self::Mtu,
         Self::Rps,
+        Self::RedirectPeer,
+        Self::Xdp,
         Self::Idle,
         Self::Firewall,
     ];
 
     /// Options of a bridge without netfilter.
-    pub const PLAIN_BRIDGE: [Self; 5] =
-        [Self::Rate, Self::Without, Self::Mtu, Self::Rps, Self::Idle];
+    pub const PLAIN_BRIDGE: [Self; 7] = [
+        Self::Rate,
+        Self::Without,
+        Self::Mtu,
+        Self::Rps,
+        Self::RedirectPeer,
+        Self::Xdp,
+        Self::Idle,
+    ];
 
     /// Options of a network that tare wires with veth pairs, whose servers are behind Kubernetes' services.
     pub const SERVICES: [Self; 5] =
@@ -107,6 +122,12 @@ impl NetworkOption {
             Self::Untracked => "with its netfilter rules, without connection tracking",
             Self::Mtu => "the containers' MTU",
             Self::Rps => "received packets spread over all cores: receive packet steering",
+            Self::RedirectPeer => {
+                "packets redirected from container to container by an eBPF classifier, past bridge and netfilter"
+            }
+            Self::Xdp => {
+                "packets redirected from container to container by an XDP program, past bridge and netfilter"
+            }
             Self::Idle => "idle containers on the same bridge, beside those that are measured",
             Self::Splice => {
                 "the port published on the loopback address, whose connections pasta splices without packets"
@@ -132,6 +153,8 @@ impl fmt::Display for NetworkOption {
             Self::Unconfined => write!(f, "+unconfined ({})", self.summary()),
             Self::Untracked => write!(f, "+untracked ({})", self.summary()),
             Self::Rps => write!(f, "+rps ({})", self.summary()),
+            Self::RedirectPeer => write!(f, "+redirect-peer ({})", self.summary()),
+            Self::Xdp => write!(f, "+xdp ({})", self.summary()),
             Self::Splice => write!(f, "+splice ({})", self.summary()),
             Self::Local => write!(f, "+local ({})", self.summary()),
             Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
@@ -185,6 +208,8 @@ pub struct NetworkOptions {
     pub mtu: Option<u32>,
     /// Spreads received packets over all cores (`+rps`).
     pub rps: bool,
+    /// eBPF program that redirects packets from container to container (`+redirect-peer`, `+xdp`). `None` for none.
+    pub redirect: Option<RedirectProgram>,
     /// Number of idle containers beside those that are measured (`+idle=`). `None` means none.
     pub idle: Option<u32>,
     /// Publishes the port on the loopback address, whose connections are spliced (`+splice`).
@@ -216,6 +241,8 @@ impl NetworkOptions {
             NetworkOption::Untracked => self.untracked,
             NetworkOption::Mtu => self.mtu.is_some(),
             NetworkOption::Rps => self.rps,
+            NetworkOption::RedirectPeer => self.redirect == Some(RedirectProgram::Peer),
+            NetworkOption::Xdp => self.redirect == Some(RedirectProgram::Xdp),
             NetworkOption::Idle => self.idle.is_some(),
             NetworkOption::Splice => self.splice,
             NetworkOption::Runtime => self.runtime.is_some(),
@@ -244,6 +271,7 @@ impl fmt::Display for NetworkOptions {
         f.write_str(if self.untracked { "+untracked" } else { "" })?;
         self.mtu.map_or(Ok(()), |mtu| write!(f, "+mtu={mtu}"))?;
         f.write_str(if self.rps { "+rps" } else { "" })?;
+        self.redirect.map_or(Ok(()), |program| write!(f, "+{}", program.name()))?;
         self.idle.map_or(Ok(()), |idle| write!(f, "+idle={idle}"))?;
         f.write_str(if self.splice { "+splice" } else { "" })?;
         self.runtime.map_or(Ok(()), |runtime| write!(f, "+runtime={runtime}"))?;

@@ -1,9 +1,9 @@
 //! Name of a network with its options: `bridge`, `veth+plain`, `bridge+rate=970mbit`.
 
-use crate::Offload;
 use crate::number_option::{IDLE, MTU, NumberOption, POLICIES, PORTS, SERVICES};
 use crate::options::NetworkOptions;
 use crate::spec_error::NetworkSpecError;
+use crate::{Offload, RedirectProgram};
 use std::fmt;
 use std::str::FromStr;
 
@@ -79,6 +79,8 @@ fn parse_option(
         ("unconfined", None) => set_once("unconfined", spelled, &mut options.unconfined),
         ("untracked", None) => set_once("untracked", spelled, &mut options.untracked),
         ("rps", None) => set_once("rps", spelled, &mut options.rps),
+        ("redirect-peer", None) => set_redirect(RedirectProgram::Peer, spelled, options),
+        ("xdp", None) => set_redirect(RedirectProgram::Xdp, spelled, options),
         ("splice", None) => set_once("splice", spelled, &mut options.splice),
         ("local", None) => set_once("local", spelled, &mut options.local),
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
@@ -112,6 +114,19 @@ fn set_once(
     chosen: &mut bool,
 ) -> Result<(), NetworkSpecError> {
     if std::mem::replace(chosen, true) { Err(repeated_option(option, spelled)) } else { Ok(()) }
+}
+
+/// Sets the program that redirects packets. Returns an error if one was set before.
+fn set_redirect(
+    program: RedirectProgram,
+    spelled: &str,
+    options: &mut NetworkOptions,
+) -> Result<(), NetworkSpecError> {
+    match options.redirect.replace(program) {
+        None => Ok(()),
+        Some(before) if before == program => Err(repeated_option(program.name(), spelled)),
+        Some(_) => Err(NetworkSpecError::TwoRedirects(spelled.to_owned())),
+    }
 }
 
 /// Gives an option its value. Returns an error if it had one before.
@@ -224,6 +239,11 @@ mod tests {
                 "k8s:policy+policies=0",
                 "`k8s:policy+policies=0`: invalid number of network policies `0`: expected a number from 1 to 1000",
             ),
+            ("bridge+xdp+xdp", "`+xdp` is given twice"),
+            (
+                "bridge+redirect-peer+xdp",
+                "`+redirect-peer` and `+xdp` each take all packets: use one of them",
+            ),
             ("bridge+firewall=ufw", "invalid firewall `ufw`: expected iptables or nftables"),
             (
                 "bridge+firewall=nftables+plain",
@@ -294,6 +314,7 @@ mod tests {
             services in proptest::option::of(SERVICES.range),
             policies in proptest::option::of(POLICIES.range),
             firewall in proptest::option::of(0..FirewallBackend::ALL.len()),
+            redirect in proptest::option::of(0..RedirectProgram::ALL.len()),
             rate in proptest::option::of(8_u64..1_000_000),
             without in proptest::collection::vec(0..Offload::ALL.len(), 0..3),
         ) {
@@ -301,8 +322,9 @@ mod tests {
             let without = without.into_iter().map(|index| Offload::ALL[index]).collect();
             let runtime = runtime.map(|name| name.parse().unwrap());
             let firewall = firewall.filter(|_| !plain).map(|one| FirewallBackend::ALL[one]);
+            let redirect = redirect.map(|one| RedirectProgram::ALL[one]);
             let options = NetworkOptions {
-                plain, rate, without, unconfined, untracked, mtu, rps, idle, splice, runtime, firewall,
+                plain, rate, without, unconfined, untracked, mtu, rps, redirect, idle, splice, runtime, firewall,
                 ports, services, policies, local,
             };
             let one = NetworkSpec { name, options };

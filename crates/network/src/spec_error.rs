@@ -66,6 +66,9 @@ pub enum NetworkSpecError {
     /// There are no rules to choose.
     #[error("`{0}`: `+plain` leaves out the rules that `+firewall=` chooses: use one of them")]
     NoRules(String),
+    /// Only one program can take the packets.
+    #[error("`{0}`: `+redirect-peer` and `+xdp` each take all packets: use one of them")]
+    TwoRedirects(String),
     /// There is no such offload.
     #[error("`{spelled}`: {source}")]
     Offload {

@@ -30,6 +30,8 @@ pub enum HopKind {
     Encapsulation,
     /// Process that forwards packets in user space.
     Forwarder,
+    /// eBPF program that forwards packets.
+    Ebpf,
 }
 
 /// Hop that a packet passes: a device, a bridge, a NAT rule, an encapsulation, a user-space forwarder.

@@ -13,6 +13,7 @@ mod cgroup;
 pub mod counters;
 pub mod devices;
 mod drops;
+pub mod ebpf;
 mod exec_with_hosts;
 #[cfg(fuzzing)]
 pub mod fuzzing;

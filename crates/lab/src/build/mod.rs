@@ -8,6 +8,7 @@ use crate::plan::wiring::{DevicePairEnd, DeviceSysctl, KernelObjects, NamespaceI
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tare_network::Error;
+use tare_sandbox::ebpf::{EbpfRedirect, NewEbpfRedirect};
 use tare_sandbox::netlink::NetlinkRequest;
 use tare_sandbox::{Namespace, Sandbox, Sysctl, nft, parallel};
 
@@ -18,9 +19,19 @@ struct WiringBuilder<'a> {
     objects: KernelObjects<'a>,
 }
 
-/// Builds a wiring. Returns the namespaces in the wiring's order; everything that was built is removed with the last of
-/// them.
-pub(crate) fn build(sandbox: &Sandbox, wiring: &Wiring) -> Result<Vec<Arc<Namespace>>, Error> {
+/// Built wiring.
+pub(crate) struct BuiltWiring {
+    /// Namespaces, in the wiring's order. Everything that was built is removed with the last of them.
+    pub(crate) spaces: Vec<Arc<Namespace>>,
+    /// Redirections among the veth pairs of nodes.
+    pub(crate) redirects: Redirects,
+}
+
+/// Redirections among the veth pairs of nodes, by the namespace of the node.
+pub(crate) type Redirects = BTreeMap<NamespaceId, Arc<EbpfRedirect>>;
+
+/// Builds a wiring.
+pub(crate) fn build(sandbox: &Sandbox, wiring: &Wiring) -> Result<BuiltWiring, Error> {
     let plans: Vec<(&str, &[Sysctl])> =
         wiring.spaces.iter().map(|space| (space.name.as_str(), space.sysctls.as_slice())).collect();
     let spaces: Vec<Arc<Namespace>> =
@@ -34,6 +45,7 @@ pub(crate) fn build(sandbox: &Sandbox, wiring: &Wiring) -> Result<Vec<Arc<Namesp
     // A child device depends on a device made before it, possibly in another namespace.
     builder.carry_out_in_order(builder.child_devices()?)?;
     builder.carry_out(builder.queues()?)?;
+    let redirects = builder.attach_programs()?;
     builder.write_settings(&wiring.settings)?;
     builder.carry_out(builder.addresses()?)?;
     let rules: Vec<_> = wiring
@@ -43,7 +55,7 @@ pub(crate) fn build(sandbox: &Sandbox, wiring: &Wiring) -> Result<Vec<Arc<Namesp
         .collect();
     nft::load(sandbox, &rules)?;
     offload::disable_tx_offload(wiring, &spaces)?;
-    Ok(spaces)
+    Ok(BuiltWiring { spaces, redirects })
 }
 
 /// Requests, each with the namespace in which to carry it out.
@@ -83,6 +95,17 @@ impl WiringBuilder<'_> {
                 stretch.iter().map(|(_, request)| request.clone()).collect();
             self.spaces[stretch[0].0.0].execute(&batch)
         })
+    }
+
+    /// Attaches the eBPF programs of nodes and containers.
+    fn attach_programs(&self) -> Result<Redirects, Error> {
+        let receivers = self.objects.xdp_receivers()?;
+        parallel::try_map(&receivers, |(space, one)| one.attach(&self.spaces[space.0]))?;
+        let redirects = self.objects.redirects()?.into_iter();
+        let attach = |(space, one): (NamespaceId, NewEbpfRedirect<'_>)| {
+            Ok((space, Arc::new(one.attach(&self.spaces[space.0])?)))
+        };
+        redirects.map(attach).collect()
     }
 
     /// Writes settings in their order.

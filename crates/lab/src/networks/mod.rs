@@ -262,21 +262,23 @@ impl Network for LabNetwork {
             sandbox.kernel().ensure(&mss_clamp::requirements())?;
         }
         sandbox.kernel().ensure(&link_requirements(&parse_link(shape)?))?;
-        let spaces = build(sandbox, &layout.wiring)?;
+        let mut built = build(sandbox, &layout.wiring)?;
         let offloads = shape.without.union(site.options.without);
-        let switched = offload::switch_off(&layout, &spaces, offloads)?;
+        let switched = offload::switch_off(&layout, &built.spaces, offloads)?;
         let (cores, logs) = (cpu_affinity::allowed_cpus(&shape.cpus), site.logs.as_deref());
-        let programs = Arc::new(programs::start(sandbox, &layout.wiring, &spaces, cores, logs)?);
-        let spaces = adoption::adopt(&layout.wiring, spaces, &programs)?;
-        prove_path(sandbox, &layout, &spaces, &programs)?;
+        let programs = programs::start(sandbox, &layout.wiring, &built.spaces, cores, logs)?;
+        let programs = Arc::new(programs);
+        built.spaces = adoption::adopt(&layout.wiring, built.spaces, &programs)?;
+        prove_path(sandbox, &layout, &built, &programs)?;
+        let spaces = &built.spaces;
         if shape.nodes > 1 {
-            capture::check_confidentiality(&layout, &spaces, self.recipe.confidentiality())?;
+            capture::check_confidentiality(&layout, spaces, self.recipe.confidentiality())?;
         }
         let homes: Vec<_> = layout.wiring.nodes().map(|(node, _)| spaces[node.0].clone()).collect();
         let burners = cpu_load::start(sandbox, shape, &homes)?;
-        let mut hops = hops(&layout, &spaces, &switched)?;
+        let mut hops = hops(&layout, spaces, &switched)?;
         add_versions(&layout.wiring, &mut hops);
-        let up = BuiltNetwork { sandbox, layout: &layout, spaces: &spaces, programs: &programs };
+        let up = BuiltNetwork { sandbox, layout: &layout, spaces, programs: &programs };
         Ok(Topology {
             servers: up.containers("server", &layout.servers),
             clients: up.containers("client", &layout.clients),
@@ -288,11 +290,11 @@ impl Network for LabNetwork {
                 .chain(self.encryption_finding(&layout))
                 .chain(stand_in_finding(&layout))
                 .collect(),
-            watch: Some(Box::new(NetworkCounters::start(sandbox, &layout, &spaces, &programs))),
-            inspector: Some(Box::new(LabInspector::new(&layout, &spaces))),
+            watch: Some(Box::new(NetworkCounters::start(sandbox, &layout, &built, &programs))),
+            inspector: Some(Box::new(LabInspector::new(&layout, spaces))),
             routes: layout.routes,
             // Programs are dropped before the namespaces that they run in.
-            guard: Box::new((burners, programs, spaces)),
+            guard: Box::new((burners, programs, built)),
         })
     }
 

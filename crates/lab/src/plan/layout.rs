@@ -79,6 +79,11 @@ pub(crate) enum PathProof {
         /// Name of the device.
         name: String,
     },
+    /// Redirection among the veth pairs of a node.
+    Redirect {
+        /// Namespace of the node.
+        space: NamespaceId,
+    },
 }
 
 /// Layout of a network for a shape and a site.

@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod backbone;
 pub(crate) mod docker_rules;
+pub(crate) mod ebpf_redirect;
 pub(crate) mod layout;
 pub(crate) mod limited_link;
 pub(crate) mod namespace_id;

@@ -1,7 +1,7 @@
 //! Identity of a namespace in a plan, and the names of those that are nodes.
 
 /// Index of a namespace in a wiring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NamespaceId(pub(crate) usize);
 
 /// Prefix of the names of the nodes' namespaces. A number follows.

@@ -1,6 +1,7 @@
 //! Options that change any wiring in the same way: no connection tracking, another MTU, received packets spread over
-//! cores.
+//! cores, packets redirected between veth pairs.
 
+use crate::plan::ebpf_redirect;
 use crate::plan::layout::{Layout, Waypoint};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ pub(crate) fn requirements(options: &NetworkOptions) -> Vec<Requirement> {
     if options.untracked {
         needs.push(Requirement::Kernel { module: "nft_ct" });
     }
+    needs.extend(options.redirect.and_then(ebpf_redirect::unmet_requirement));
     if options.rps && !Path::new(RPS_SYSCTL_FILE).exists() {
         needs.push(Requirement::Unmet(UnmetRequirement {
             reason: format!("this kernel has no sysctl {RPS_SYSCTL}"),
@@ -35,6 +37,9 @@ pub(crate) fn apply_to_shape<'a>(shape: &'a Shape, options: &NetworkOptions) -> 
 pub(crate) fn apply_to_layout(layout: &mut Layout, options: &NetworkOptions) {
     if options.untracked {
         untrack(layout);
+    }
+    if let Some(program) = options.redirect {
+        ebpf_redirect::redirect(layout, program);
     }
     if options.rps {
         let all = Sysctl { value: all_cores().into(), ..Sysctl::required(RPS_SYSCTL, "0") };

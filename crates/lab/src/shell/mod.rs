@@ -59,6 +59,10 @@ fn device_commands(wiring: &Wiring, objects: &KernelObjects<'_>) -> Result<Vec<S
     lines.extend(commands(wiring, objects.impairments())?);
     lines.extend(commands(wiring, objects.ingress_hooks())?);
     lines.extend(commands(wiring, objects.redirections())?);
+    let receivers = objects.xdp_receivers()?;
+    lines.extend(receivers.iter().map(|(space, one)| one.command(place(*space))));
+    let redirects = objects.redirects()?;
+    lines.extend(redirects.iter().map(|(space, one)| one.command(place(*space))));
     Ok(lines)
 }
 

@@ -1,5 +1,6 @@
 //! Proof that a network carries packets, and that they take the path that the network is named after.
 
+use crate::build::BuiltWiring;
 use crate::plan::layout::{Layout, NamespaceEndpoint, PathProof};
 use crate::programs::{PacketCounter, RunningPrograms};
 use crate::verify::carriers::prove_carriers;
@@ -16,18 +17,18 @@ use tare_sandbox::{Namespace, Sandbox, listen_in, nft, parallel};
 pub(crate) fn prove_path(
     sandbox: &Sandbox,
     layout: &Layout,
-    spaces: &[Arc<Namespace>],
+    built: &BuiltWiring,
     programs: &RunningPrograms,
 ) -> Result<(), Error> {
-    send_and_check(sandbox, layout, spaces, programs).map_err(|error| programs.explain(error))?;
-    prove_carriers(&layout.wiring, spaces, programs)
+    send_and_check(sandbox, layout, built, programs).map_err(|error| programs.explain(error))?;
+    prove_carriers(&layout.wiring, &built.spaces, programs)
 }
 
 /// Sends packets, and checks the counters.
 fn send_and_check(
     sandbox: &Sandbox,
     layout: &Layout,
-    spaces: &[Arc<Namespace>],
+    built: &BuiltWiring,
     programs: &RunningPrograms,
 ) -> Result<(), Error> {
     let counters = layout.wiring.counters.iter().filter(|_| !layout.routes.is_empty());
@@ -35,8 +36,8 @@ fn send_and_check(
         .map(|counter| Ok((counter, programs.count(counter)?)))
         .collect::<Result<_, Error>>()?;
     let proof = layout.proof.as_ref().filter(|_| !layout.routes.is_empty());
-    let before = proof.map(|proof| packets_passed(sandbox, proof, spaces)).transpose()?;
-    connect_all(layout, spaces)?;
+    let before = proof.map(|proof| packets_passed(sandbox, proof, built)).transpose()?;
+    connect_all(layout, &built.spaces)?;
     for (counter, before) in counters {
         if programs.count(counter)? <= before {
             return Err(counter_unchanged(format!(
@@ -48,7 +49,7 @@ fn send_and_check(
     let (Some(proof), Some(before)) = (proof, before) else {
         return Ok(());
     };
-    if packets_passed(sandbox, proof, spaces)? > before {
+    if packets_passed(sandbox, proof, built)? > before {
         return Ok(());
     }
     let what = match proof {
@@ -57,6 +58,10 @@ fn send_and_check(
         }
         PathProof::Device { space, name } => {
             format!("verify that packets pass {}:{name}", layout.wiring.name(*space))
+        }
+        PathProof::Redirect { space } => {
+            let place = layout.wiring.name(*space);
+            format!("verify that the eBPF program of {place} redirects packets")
         }
     };
     Err(counter_unchanged(what))
@@ -89,13 +94,16 @@ fn connect_all(layout: &Layout, spaces: &[Arc<Namespace>]) -> Result<(), Error> 
 fn packets_passed(
     sandbox: &Sandbox,
     proof: &PathProof,
-    spaces: &[Arc<Namespace>],
+    BuiltWiring { spaces, redirects }: &BuiltWiring,
 ) -> Result<u64, Error> {
     match proof {
         PathProof::Rule { space, rule } => nft::packets(sandbox, &spaces[space.0], rule),
         PathProof::Device { space, name } => {
             let device = spaces[space.0].device(name)?;
             Ok(device.map_or(0, |device| device.received))
+        }
+        PathProof::Redirect { space } => {
+            redirects.get(space).map_or(Ok(0), |redirect| redirect.packets())
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Test cases of every network, and of the lab itself.
 
 use crate::container_programs::{start, start_command};
+use crate::ebpf_redirect;
 use crate::harness::Case;
 use std::fs;
 use std::io::Read;
@@ -56,7 +57,7 @@ const MODULE_NETWORKS: [&str; 6] =
 
 /// Returns all networks, as users spell them.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    COMMON_NETWORKS.into_iter().chain(MODULE_NETWORKS)
+    COMMON_NETWORKS.into_iter().chain(MODULE_NETWORKS).chain(ebpf_redirect::NETWORKS)
 }
 
 pub(crate) fn all() -> Vec<Case> {

@@ -20,6 +20,7 @@ mod container_programs;
 mod control_groups;
 mod daemons;
 mod docker_rules;
+mod ebpf_redirect;
 mod encapsulation;
 mod exec;
 mod harness;
@@ -50,6 +51,7 @@ fn all() -> Vec<Case> {
         many_containers::all(),
         daemons::all(),
         docker_rules::all(),
+        ebpf_redirect::all(),
         exec::all(),
         control_groups::all(),
         inspection::all(),
@@ -94,6 +96,15 @@ fn main() -> ExitCode {
         }
         ["internal", "publish", rest @ ..] => {
             match tare_lab::request_port(rest.iter().map(|&word| word.into())) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("{error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        ["internal", "ebpf-redirect", rest @ ..] => {
+            match tare_lab::attach_redirect(rest.iter().map(|&word| word.into())) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => {
                     eprintln!("{error}");

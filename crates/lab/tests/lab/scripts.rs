@@ -87,7 +87,9 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
         let ping = format!("{place}ping -n -c 1 -W 60 {server}");
         format!("\nfor attempt in $(seq 600); do {ping} && exit; sleep 0.1; done; exit 1\n")
     });
-    let done = run_in_private_namespaces(&script);
+    let namespaces: &[&str] =
+        if spelled.options.redirect.is_some() { &AS_ROOT } else { &MAPPED_TO_ROOT };
+    let done = run_in_namespaces(namespaces, &script);
     let said = String::from_utf8_lossy(&done.stdout);
     let complaints = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{name} {family}:\n{script}\n{said}{complaints}");
@@ -95,22 +97,26 @@ pub(crate) fn ping(name: &str, shape: &Shape, client: Option<&str>, server: &str
     assert!(answered, "{name} {family}: {said}");
 }
 
+/// Options of unshare(1): private namespaces, in which any user is root.
+const MAPPED_TO_ROOT: [&str; 6] =
+    ["--map-root-user", "--mount", "--net", "--pid", "--fork", "--mount-proc"];
+
+/// Options of unshare(1): private namespaces of root itself, who alone may load eBPF programs.
+const AS_ROOT: [&str; 5] = ["--mount", "--net", "--pid", "--fork", "--mount-proc"];
+
 /// Runs a script of the shell in private namespaces, to its end.
 pub(crate) fn run_in_private_namespaces(script: &str) -> Output {
+    run_in_namespaces(&MAPPED_TO_ROOT, script)
+}
+
+/// Runs a script of the shell, to its end, in the namespaces that unshare(1) makes by these options.
+fn run_in_namespaces(options: &[&str], script: &str) -> Output {
     // An ordinary user's PATH lacks /usr/sbin and /sbin.
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("unshare")
         // Daemons end with their shell, which is init of a PID namespace.
-        .args([
-            "--map-root-user",
-            "--mount",
-            "--net",
-            "--pid",
-            "--fork",
-            "--mount-proc",
-            "sh",
-            "-s",
-        ])
+        .args(options)
+        .args(["sh", "-s"])
         .env("PATH", format!("{path}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -149,6 +149,7 @@ fn device(hop: &Hop) -> Option<&'static str> {
         HopKind::Route => Some("routing"),
         HopKind::Encapsulation => Some("encapsulation"),
         HopKind::Forwarder => Some("forwarder in user space"),
+        HopKind::Ebpf => Some("eBPF program"),
         HopKind::Device => Some("device"),
         HopKind::Loopback
         | HopKind::Queue

@@ -96,6 +96,7 @@ fn kind_name(kind: HopKind) -> &'static str {
         HopKind::Route => "route",
         HopKind::Encapsulation => "encapsulation",
         HopKind::Forwarder => "userspace forwarder",
+        HopKind::Ebpf => "eBPF",
     }
 }
 

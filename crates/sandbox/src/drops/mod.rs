@@ -10,11 +10,11 @@ mod btf;
 pub(crate) mod fuzzing;
 mod program;
 
-use crate::sys::bpf::{self, BpfMap};
+use crate::ebpf::may_load_programs;
+use crate::sys::bpf::{self, BpfMap, ProgramKind};
 use btf::Btf;
 use program::KernelOffsets;
 use rustix::io::Errno;
-use rustix::thread::CapabilitySet;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -66,7 +66,7 @@ pub fn drop_reasons() -> Result<(), Error> {
 impl DropCounter {
     /// Loads the program and attaches it.
     pub(crate) fn load() -> Result<Self, Error> {
-        if !may_load() {
+        if !may_load_programs() {
             return Err(
                 error("only root can load the eBPF program").with_remedy("run tare as root")
             );
@@ -83,7 +83,7 @@ impl DropCounter {
         let (watched, counts) =
             (map_errno(BpfMap::new(MOST_WATCHED))?, map_errno(BpfMap::new(MOST_COUNTS))?);
         let program = program::build_program(offsets, watched.as_fd(), counts.as_fd());
-        let program = map_errno(bpf::load(&program))?;
+        let program = map_errno(bpf::load(ProgramKind::RawTracepoint, &program))?;
         let attached = map_errno(bpf::attach(program.as_fd(), c"kfree_skb"))?;
         let watchers = Mutex::default();
         let (names, timed) = (names(&btf), bpf::time_programs().ok());
@@ -167,14 +167,6 @@ impl Drop for DropWatch {
     }
 }
 
-/// Returns `true` if the process has the capabilities to load the program. The kernel still refuses within a user
-/// namespace.
-fn may_load() -> bool {
-    let mine = rustix::thread::capabilities(None).map(|sets| sets.effective);
-    let both = CapabilitySet::BPF | CapabilitySet::PERFMON;
-    mine.is_ok_and(|mine| mine.contains(CapabilitySet::SYS_ADMIN) || mine.contains(both))
-}
-
 /// Returns the kernel's reasons, without their common prefix.
 fn names(btf: &Btf) -> BTreeMap<u32, String> {
     let all = btf.constants("skb_drop_reason").unwrap_or_default();
@@ -199,6 +191,7 @@ fn map_errno<T>(result: Result<T, Errno>) -> Result<T, Error> {
 mod tests {
     use super::*;
     use crate::netlink::{DeviceRef, NetlinkRequest, NetlinkSocket};
+    use rustix::thread::CapabilitySet;
     use std::net::UdpSocket;
     use std::os::unix::fs::MetadataExt;
     use tare_dev::eventually;

@@ -2,10 +2,11 @@
 
 use super::link::{DeviceRef, set_link_up};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
-use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkMessage, LinkXdp};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Message to the kernel.
 #[derive(Clone, Debug)]
@@ -75,6 +76,17 @@ impl NetlinkRequest {
         let mut message = tc_message(device, INGRESS_HOOK, attributes);
         message.header.info = u32::from(ETH_P_ALL.to_be());
         Self { what, flags: CREATE, message: RouteNetlinkMessage::NewTrafficFilter(message) }
+    }
+
+    /// Returns the request that attaches an XDP program to the driver of a device.
+    pub(crate) fn attach_xdp(device: DeviceRef<'_>, program: BorrowedFd<'_>) -> Self {
+        /// `XDP_FLAGS_DRV_MODE` of linux/if_link.h: in the driver, not after it.
+        const IN_DRIVER: u32 = 1 << 2;
+        let mut link = LinkMessage::default();
+        link.header.index = device.index;
+        let attributes = vec![LinkXdp::Fd(program.as_raw_fd()), LinkXdp::Flags(IN_DRIVER)];
+        link.attributes = vec![LinkAttribute::Xdp(attributes)];
+        Self::set_link(format!("attach an XDP program to {}", device.name), link)
     }
 
     /// Returns the request that sets a device up.

@@ -1,5 +1,5 @@
-//! Bindings of bpf(2), as far as they are needed to count in the kernel: maps, a program, and the tracepoint that it is
-//! attached to.
+//! Bindings of bpf(2), as far as they are needed to count and to redirect in the kernel: maps, a program, and the
+//! tracepoint or the devices that it is attached to.
 //!
 //! Attributes are laid out as in linux/bpf.h. The kernel takes all fields after the last given one for zero.
 
@@ -14,17 +14,49 @@ const MAP_UPDATE: libc::c_int = 2;
 const MAP_DELETE: libc::c_int = 3;
 const MAP_NEXT: libc::c_int = 4;
 const PROGRAM_LOAD: libc::c_int = 5;
+const PROGRAM_ATTACH: libc::c_int = 8;
 const OBJECT_INFO: libc::c_int = 15;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
 const ENABLE_STATISTICS: libc::c_int = 32;
 
-/// `BPF_MAP_TYPE_HASH` and `BPF_PROG_TYPE_RAW_TRACEPOINT`.
+/// `BPF_MAP_TYPE_HASH` and `BPF_MAP_TYPE_PERCPU_ARRAY`.
 const HASH: u32 = 1;
-const RAW_TRACEPOINT: u32 = 17;
+const PER_CPU_ARRAY: u32 = 6;
+
+/// `BPF_TCX_INGRESS`: the reception of a device, before the IP layer and before any bridge (Linux 6.6).
+const RECEPTION: u32 = 46;
+
+/// Largest number of cores of any kernel (`NR_CPUS`).
+const MOST_CORES: usize = 8192;
+
+/// Kind of a program, `enum bpf_prog_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum ProgramKind {
+    /// Classifier of packets at a device (`BPF_PROG_TYPE_SCHED_CLS`).
+    Classifier = 3,
+    /// Program at the reception of a device, before a packet has a socket buffer (`BPF_PROG_TYPE_XDP`).
+    Xdp = 6,
+    /// Program at a raw tracepoint (`BPF_PROG_TYPE_RAW_TRACEPOINT`).
+    RawTracepoint = 17,
+}
 
 /// License of tare's programs, in a string that the kernel accepts: it accepts "MIT" only together with the GPL, and
 /// only programs under the GPL may call the helper that reads kernel memory.
 const LICENSE: &CStr = c"Dual MIT/GPL";
+
+impl ProgramKind {
+    /// Returns the flags with which such a program is loaded.
+    fn flags(self) -> u32 {
+        /// `BPF_F_XDP_HAS_FRAGS`: the program accepts packets in several pieces, without which a device's MTU is at most
+        /// 3,506 bytes.
+        const ACCEPTS_FRAGMENTS: u32 = 1 << 5;
+        match self {
+            Self::Xdp => ACCEPTS_FRAGMENTS,
+            Self::Classifier | Self::RawTracepoint => 0,
+        }
+    }
+}
 
 /// BPF instruction, `struct bpf_insn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +109,16 @@ struct ProgramLoad {
     log_level: u32,
     log_size: u32,
     log: u64,
+    kernel_version: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+struct ProgramAttach {
+    device: u32,
+    program: i32,
+    hook: u32,
+    flags: u32,
 }
 
 #[repr(C)]
@@ -166,16 +208,46 @@ impl<const N: usize> BpfMap<N> {
     }
 }
 
-/// Loads a program for raw tracepoints. The kernel verifies it.
-pub(crate) fn load(instructions: &[BpfInstruction]) -> Result<OwnedFd> {
+/// Counter in the kernel that a program increases, with a count for each core.
+pub(crate) struct PerCpuCounter(OwnedFd);
+
+impl PerCpuCounter {
+    /// Creates a counter, at zero. For a program it is an array whose key 0 has eight bytes.
+    pub(crate) fn new() -> Result<Self> {
+        let create = MapCreate { kind: PER_CPU_ARRAY, key: 4, value: 8, most: 1, flags: 0 };
+        // SAFETY: the attributes hold no addresses.
+        unsafe { descriptor(MAP_CREATE, &create) }.map(Self)
+    }
+
+    /// Returns the descriptor of the array.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.0)
+    }
+
+    /// Returns the sum of all cores' counts.
+    pub(crate) fn read(&self) -> Result<u64> {
+        let mut counts = vec![0_u64; MOST_CORES];
+        let (key, value) = (std::ptr::from_ref(&0_u32) as u64, counts.as_mut_ptr() as u64);
+        let map = self.0.as_raw_fd() as u32;
+        let element = MapElement { map, padding: 0, key, value, flags: 0 };
+        // SAFETY: the key has the array's size, and the kernel writes eight bytes for each core that it can have, for
+        // which there is room.
+        unsafe { command(MAP_LOOKUP, &element) }.map(|_| counts.iter().sum())
+    }
+}
+
+/// Loads a program. The kernel verifies it.
+pub(crate) fn load(kind: ProgramKind, instructions: &[BpfInstruction]) -> Result<OwnedFd> {
     let load = ProgramLoad {
-        kind: RAW_TRACEPOINT,
+        kind: kind as u32,
         count: instructions.len() as u32,
         instructions: instructions.as_ptr() as u64,
         terms: LICENSE.as_ptr() as u64,
         log_level: 0,
         log_size: 0,
         log: 0,
+        kernel_version: 0,
+        flags: kind.flags(),
     };
     // SAFETY: both addresses are those of memory that is only read and lives as long as the call; the count is the
     // slice's.
@@ -188,6 +260,23 @@ pub(crate) fn attach(program: BorrowedFd<'_>, tracepoint: &CStr) -> Result<Owned
     let open = TracepointOpen { name, program: program.as_raw_fd() as u32, padding: 0 };
     // SAFETY: the name ends in a null byte, is only read, and lives as long as the call.
     unsafe { descriptor(RAW_TRACEPOINT_OPEN, &open) }
+}
+
+/// Attaches a classifier to the reception of a device of this thread's network namespace, after those that are attached
+/// already. It stays as long as the device exists.
+pub(crate) fn attach_to_reception(program: BorrowedFd<'_>, device: u32) -> Result<()> {
+    let program = program.as_raw_fd();
+    let attach = ProgramAttach { device, program, hook: RECEPTION, flags: 0 };
+    // SAFETY: the attributes hold no addresses.
+    unsafe { command(PROGRAM_ATTACH, &attach) }.map(|_| ())
+}
+
+/// Returns whether the kernel has the hook of [`attach_to_reception`]: if so, it rejects the program of an attachment
+/// without one, otherwise the hook.
+pub(crate) fn has_reception_hook() -> bool {
+    let attach = ProgramAttach { device: 1, program: -1, hook: RECEPTION, flags: 0 };
+    // SAFETY: the attributes hold no addresses.
+    unsafe { command(PROGRAM_ATTACH, &attach) }.is_err_and(|errno| errno == Errno::BADF)
 }
 
 /// Makes the kernel time its BPF programs, as long as the returned descriptor is open (Linux 5.8).
@@ -246,5 +335,6 @@ mod tests {
         assert_eq!(offset_of!(ProgramInfo, run_time), 192);
         assert_eq!(offset_of!(ProgramInfo, runs), 200);
         assert_eq!(offset_of!(ObjectInfo, info), 8);
+        assert_eq!(offset_of!(ProgramLoad, flags), 44);
     }
 }

@@ -112,6 +112,8 @@ pub(crate) enum InternalRole {
     Proxy(InternalArguments),
     /// Publish a port by slirp4netns
     Publish(InternalArguments),
+    /// Attach an eBPF program that redirects packets between veth pairs
+    EbpfRedirect(InternalArguments),
     /// Carry a device's frames in UDP
     WeaveSleeve(InternalArguments),
     /// Report a container's view of its network

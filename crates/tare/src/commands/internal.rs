@@ -18,6 +18,7 @@ pub(crate) fn run(role: &InternalRole) -> anyhow::Result<CommandExit> {
         InternalRole::Exec(_) => exec_with_hosts(),
         InternalRole::Proxy(_) => run_proxy(),
         InternalRole::Publish(_) => publish_port(),
+        InternalRole::EbpfRedirect(_) => attach_redirect(),
         InternalRole::WeaveSleeve(_) => run_weave_sleeve(),
         InternalRole::NetnsProbe(_) => run_netns_probe(),
         #[cfg(feature = "docker")]
@@ -62,6 +63,12 @@ fn run_proxy() -> anyhow::Result<CommandExit> {
 /// Publishes a port by a request to slirp4netns.
 fn publish_port() -> anyhow::Result<CommandExit> {
     tare_lab::request_port(std::env::args_os().skip(ROLE_WORDS))?;
+    Ok(CommandExit::Done)
+}
+
+/// Attaches a program that redirects packets between veth pairs of this network namespace.
+fn attach_redirect() -> anyhow::Result<CommandExit> {
+    tare_lab::attach_redirect(std::env::args_os().skip(ROLE_WORDS))?;
     Ok(CommandExit::Done)
 }
 

@@ -92,6 +92,8 @@ impl OptionEntry {
             NetworkOption::Unconfined => ("+unconfined", None),
             NetworkOption::Untracked => ("+untracked", None),
             NetworkOption::Rps => ("+rps", None),
+            NetworkOption::RedirectPeer => ("+redirect-peer", None),
+            NetworkOption::Xdp => ("+xdp", None),
             NetworkOption::Splice => ("+splice", None),
             NetworkOption::Local => ("+local", None),
             NetworkOption::Idle => {

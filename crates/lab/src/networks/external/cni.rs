@@ -193,8 +193,8 @@ impl Network for CniNetwork {
             .collect::<Result<_, _>>()?;
         let attached =
             AttachedContainers { list: &list, servers: &servers, clients: &clients, outer: &outer };
-        attached.check_mtu(&ground, shape, &built.spaces)?;
-        let layout = attached.layout(ground, shape, site, &built.spaces)?;
+        attached.check_mtu(&ground, shape, built.spaces())?;
+        let layout = attached.layout(ground, shape, site, built.spaces())?;
         // Containers are detached in the reverse order.
         built.into_topology(layout, shape.without, (clients, servers))
     }

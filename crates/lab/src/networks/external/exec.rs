@@ -254,7 +254,7 @@ impl Network for ExecNetwork {
         let mut worker =
             ExecProgram { context: built.context.clone(), program, request: order, log };
         let raised = worker.up()?;
-        let layout = layout(raised, &worker, ground, (shape, site), &built.spaces)?;
+        let layout = layout(raised, &worker, ground, (shape, site), built.spaces())?;
         built.into_topology(layout, shape.without, worker)
     }
 

@@ -4,7 +4,7 @@
 //! in a mount namespace of their own. Afterwards the network is treated as any other: the path from clients to servers
 //! is proven, and the hops are read from the kernel.
 
-use crate::build::build;
+use crate::build::{BuiltWiring, build};
 use crate::counters::NetworkCounters;
 use crate::inspector::LabInspector;
 use crate::networks::built_network::BuiltNetwork;
@@ -69,7 +69,7 @@ impl UnconnectedNamespaces {
 /// Built namespaces of a node and its containers.
 pub(crate) struct BuiltNamespaces {
     sandbox: Arc<Sandbox>,
-    pub(crate) spaces: Vec<Arc<Namespace>>,
+    built: BuiltWiring,
     /// Execution context of programs on the node.
     pub(crate) context: ExecContext,
     programs: RunningPrograms,
@@ -85,12 +85,17 @@ impl BuiltNamespaces {
         private: &[&str],
     ) -> Result<Self, Error> {
         sandbox.kernel().ensure(needs)?;
-        let spaces = build(sandbox, &ground.wiring)?;
-        let node = ground.node.space;
-        let mounts = MountNamespace::make(&spaces[node.0], &spaces, private)?;
+        let built = build(sandbox, &ground.wiring)?;
+        let (node, spaces) = (ground.node.space, &built.spaces);
+        let mounts = MountNamespace::make(&spaces[node.0], spaces, private)?;
         let station = ExecContext::new(sandbox, &spaces[node.0], mounts);
         let running = RunningPrograms::with_context(node, station.clone());
-        Ok(Self { sandbox: Arc::clone(sandbox), spaces, context: station, programs: running })
+        Ok(Self { sandbox: Arc::clone(sandbox), built, context: station, programs: running })
+    }
+
+    /// Returns the namespaces, in the wiring's order.
+    pub(crate) fn spaces(&self) -> &[Arc<Namespace>] {
+        &self.built.spaces
     }
 
     /// Switches the offloads off, proves the path from clients to servers, and returns the topology. Dropping `guard`
@@ -101,29 +106,25 @@ impl BuiltNamespaces {
         offloads: Offloads,
         guard: impl Any + Send,
     ) -> Result<Topology, Error> {
-        let Self { sandbox, spaces, programs: running, .. } = self;
+        let Self { sandbox, built, programs: running, .. } = self;
         let programs = Arc::new(running);
         // On an error, `guard` is dropped before the execution context in which it may run programs again.
         let guard = guard;
-        let switched = offload::switch_off(&layout, &spaces, offloads)?;
-        prove_path(&sandbox, &layout, &spaces, &programs)?;
-        let hops = hops(&layout, &spaces, &switched)?;
-        let up = BuiltNetwork {
-            sandbox: &sandbox,
-            layout: &layout,
-            spaces: &spaces,
-            programs: &programs,
-        };
+        let spaces = &built.spaces;
+        let switched = offload::switch_off(&layout, spaces, offloads)?;
+        prove_path(&sandbox, &layout, &built, &programs)?;
+        let hops = hops(&layout, spaces, &switched)?;
+        let up = BuiltNetwork { sandbox: &sandbox, layout: &layout, spaces, programs: &programs };
         Ok(Topology {
             servers: up.containers("server", &layout.servers),
             clients: up.containers("client", &layout.clients),
             nodes: up.nodes(),
             hops,
             findings: switched.finding(&layout.wiring).into_iter().collect(),
-            watch: Some(Box::new(NetworkCounters::start(&sandbox, &layout, &spaces, &programs))),
-            inspector: Some(Box::new(LabInspector::new(&layout, &spaces))),
+            watch: Some(Box::new(NetworkCounters::start(&sandbox, &layout, &built, &programs))),
+            inspector: Some(Box::new(LabInspector::new(&layout, spaces))),
             routes: layout.routes,
-            guard: Box::new((guard, programs, spaces)),
+            guard: Box::new((guard, programs, built)),
         })
     }
 }

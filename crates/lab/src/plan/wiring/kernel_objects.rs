@@ -8,6 +8,7 @@ use tare_sandbox::devices::{
     BridgeMtu, NewBridge, NewChildDevice, NewDevicePair, NewIngressHook, NewNetem, NewPairEnd,
     NewRedirection, NewTokenBucket, NewVrf,
 };
+use tare_sandbox::ebpf::{NewEbpfRedirect, NewXdpReceiver, RedirectTarget};
 use tare_sandbox::netlink::DeviceRef;
 
 /// Objects to create, each with its namespace, in the order of their creation.
@@ -125,6 +126,26 @@ impl<'a> KernelObjects<'a> {
             Ok((one.space, NewRedirection { from, to }))
         });
         redirections.collect()
+    }
+
+    /// Returns the redirections among the veth pairs of nodes.
+    pub(crate) fn redirects(&self) -> Objects<NewEbpfRedirect<'a>> {
+        let redirects = self.wiring.redirects.iter().map(|one| {
+            let targets = one.targets.iter().map(|(name, mac)| {
+                Ok(RedirectTarget { device: self.device(one.space, name)?, mac: *mac })
+            });
+            let (program, targets) = (one.program, targets.collect::<Result<_, Error>>()?);
+            Ok((one.space, NewEbpfRedirect { program, targets }))
+        });
+        redirects.collect()
+    }
+
+    /// Returns the devices that receive packets from XDP programs.
+    pub(crate) fn xdp_receivers(&self) -> Objects<NewXdpReceiver<'a>> {
+        let receivers = self.wiring.xdp_receivers.iter().map(|one| {
+            Ok((one.space, NewXdpReceiver { device: self.device(one.space, &one.device)? }))
+        });
+        receivers.collect()
     }
 
     /// Returns the network emulators, one for each impaired device.

@@ -11,6 +11,7 @@ mod carrier;
 mod child_device;
 mod device;
 mod device_indices;
+mod ebpf_redirect;
 mod fdb_entry;
 mod impairment;
 mod kernel_objects;
@@ -23,6 +24,7 @@ pub(crate) use adoption::Adoption;
 pub(crate) use carrier::{Carrier, HeldEndpoint};
 pub(crate) use child_device::{ChildDevice, ParentDevice};
 pub(crate) use device::{DevicePair, DevicePairEnd, LinuxBridge, VrfDevice};
+pub(crate) use ebpf_redirect::{PlannedRedirect, XdpReceiver};
 pub(crate) use fdb_entry::{FdbEntry, VxlanFdbEntry};
 pub(crate) use impairment::Impairment;
 pub(crate) use kernel_objects::{KernelObjects, Objects};
@@ -112,6 +114,10 @@ pub(crate) struct Wiring {
     pub(crate) rate_limits: Vec<RateLimit>,
     /// Devices whose received packets leave by another device.
     pub(crate) redirections: Vec<Redirection>,
+    /// Redirections among the veth pairs of nodes, by eBPF programs.
+    pub(crate) redirects: Vec<PlannedRedirect>,
+    /// Devices that receive packets from XDP programs.
+    pub(crate) xdp_receivers: Vec<XdpReceiver>,
     /// Settings that are written when the devices exist.
     pub(crate) settings: Vec<DeviceSysctl>,
     /// Addresses of devices.
@@ -129,7 +135,7 @@ pub(crate) struct Wiring {
     /// Rules, loaded into the kernel last: no packet passes them while they are loaded.
     pub(crate) rules: Vec<Ruleset>,
     /// Devices without transmit offloads: their packets have checksums, and are no larger than the MTU. A program that
-    /// reads packets from the other end does not do what the kernel would.
+    /// takes packets at the other end does not do what the kernel would.
     pub(crate) without_tx_offload: Vec<(NamespaceId, String)>,
     /// Programs, started when everything else exists.
     pub(crate) programs: Vec<Program>,
@@ -177,6 +183,8 @@ impl Wiring {
             impairments: Vec::new(),
             rate_limits: Vec::new(),
             redirections: Vec::new(),
+            redirects: Vec::new(),
+            xdp_receivers: Vec::new(),
             settings: Vec::new(),
             addresses: Vec::new(),
             routes: Vec::new(),

@@ -1,0 +1,133 @@
+//! Instructions of the programs that redirect packets. Both find the device of a packet's destination, count the packet,
+//! and name the device; they differ in the hook that runs them.
+
+use super::program_builder::{ProgramBuilder, R0, R1, R2, R3, R6, R7, STACK};
+use crate::netlink::MacAddress;
+use crate::sys::bpf::{BpfInstruction, ProgramKind};
+use std::os::fd::BorrowedFd;
+use tare_network::RedirectProgram;
+
+/// Kernel helpers.
+const REDIRECT: i32 = 23;
+const CHANGE_TYPE: i32 = 32;
+const REDIRECT_PEER: i32 = 155;
+
+/// `PACKET_HOST`: the packet is for this machine. For the node it was a packet for another.
+const PACKET_HOST: i32 = 0;
+
+/// Length of an Ethernet header, bytes. It begins with the destination's address.
+const ETHERNET_HEADER: i32 = 14;
+
+/// Offsets on the program's stack, from its end: the key of the devices, and that of the count.
+const ADDRESS: i16 = -8;
+const ADDRESS_END: i16 = -4;
+const COUNT: i16 = -12;
+
+/// Registers that a call preserves.
+const CONTEXT: u8 = R6;
+const DEVICE: u8 = R7;
+
+/// Jump target in the program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JumpLabel {
+    Pass,
+}
+
+/// Properties of the hook that runs a program.
+struct Hook {
+    /// Offsets in the context of the addresses of a packet's first byte and of its end.
+    data: [i16; 2],
+    /// Result for packets that are not redirected.
+    pass: i32,
+}
+
+impl Hook {
+    fn new(program: RedirectProgram) -> Self {
+        match program {
+            // `struct __sk_buff`, `TCX_PASS`.
+            RedirectProgram::Peer => Self { data: [76, 80], pass: 0 },
+            // `struct xdp_md`, `XDP_PASS`.
+            RedirectProgram::Xdp => Self { data: [0, 4], pass: 2 },
+        }
+    }
+}
+
+/// Returns the kind of a program, as the kernel knows it.
+pub(super) fn kind(program: RedirectProgram) -> ProgramKind {
+    match program {
+        RedirectProgram::Peer => ProgramKind::Classifier,
+        RedirectProgram::Xdp => ProgramKind::Xdp,
+    }
+}
+
+/// Returns the key of an address in the map of devices: its first four and its last two bytes, as the program loads
+/// them.
+pub(super) fn map_key(mac: MacAddress) -> [u32; 2] {
+    let [a, b, c, d, e, f] = mac.bytes();
+    [u32::from_ne_bytes([a, b, c, d]), u32::from(u16::from_ne_bytes([e, f]))]
+}
+
+/// Writes a program. It finds the device of a packet's destination in `devices`, and counts in `packets`.
+pub(super) fn build_program(
+    program: RedirectProgram,
+    devices: BorrowedFd<'_>,
+    packets: BorrowedFd<'_>,
+) -> Vec<BpfInstruction> {
+    let Hook { data: [data, data_end], pass } = Hook::new(program);
+    let mut text = ProgramBuilder::new();
+    text.copy(CONTEXT, R1);
+    text.load_word(R2, CONTEXT, data);
+    text.load_word(R3, CONTEXT, data_end);
+    text.copy(R1, R2);
+    text.add(R1, ETHERNET_HEADER);
+    text.if_greater(R1, R3, JumpLabel::Pass);
+    text.load_word(R1, R2, 0);
+    text.store_word(STACK, ADDRESS, R1);
+    text.load_half_word(R1, R2, 4);
+    text.store_word(STACK, ADDRESS_END, R1);
+    text.look_up(devices, ADDRESS);
+    text.if_equal(R0, 0, JumpLabel::Pass);
+    text.load(DEVICE, R0, 0);
+    count(&mut text, packets);
+    redirect(&mut text, program);
+    text.exit();
+    text.label(JumpLabel::Pass);
+    text.set(R0, pass);
+    text.exit();
+    text.finish()
+}
+
+/// Writes a program that lets all packets pass.
+pub(super) fn passing_program(program: RedirectProgram) -> Vec<BpfInstruction> {
+    let mut text = ProgramBuilder::<JumpLabel>::new();
+    text.set(R0, Hook::new(program).pass);
+    text.exit();
+    text.finish()
+}
+
+/// Adds one to this core's count. No other program writes it, and this one is not interrupted by itself.
+fn count(text: &mut ProgramBuilder<JumpLabel>, packets: BorrowedFd<'_>) {
+    text.set(R1, 0);
+    text.store_word(STACK, COUNT, R1);
+    text.look_up(packets, COUNT);
+    text.if_equal(R0, 0, JumpLabel::Pass);
+    text.load(R1, R0, 0);
+    text.add(R1, 1);
+    text.store(R0, 0, R1);
+}
+
+/// Calls the helper that names the device, and returns its result.
+fn redirect(text: &mut ProgramBuilder<JumpLabel>, program: RedirectProgram) {
+    let helper = match program {
+        RedirectProgram::Peer => {
+            text.copy(R1, CONTEXT);
+            text.set(R2, PACKET_HOST);
+            text.call(CHANGE_TYPE);
+            REDIRECT_PEER
+        }
+        RedirectProgram::Xdp => REDIRECT,
+    };
+    text.copy(R1, DEVICE);
+    text.set(R2, 0);
+    text.call(helper);
+}
