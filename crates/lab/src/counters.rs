@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use tare_network::{
-    CounterDeltas, CounterGroups, CounterWatch, KernelProgramRuns, NamespaceCounts,
+    CounterDeltas, CounterGroups, CounterWatch, KernelProgramRuns, NamespaceCounts, RedirectProgram,
 };
 use tare_sandbox::counters::{NamespaceReader, NamespaceReading};
 use tare_sandbox::ebpf::EbpfRedirect;
@@ -31,8 +31,8 @@ struct CountSources {
     reader: NamespaceReader,
     /// Watch on the kernel's drop reasons in the namespace. `None` if they are not read there.
     watched: Option<DropWatch>,
-    /// Redirection among the veth pairs of the namespace, with the name of its counter. `None` if it has none.
-    redirect: Option<(&'static str, Arc<EbpfRedirect>)>,
+    /// Redirection by an eBPF program in the namespace. `None` if it has none.
+    redirect: Option<Arc<EbpfRedirect>>,
 }
 
 /// Namespace, with the counters of the previous read.
@@ -70,9 +70,7 @@ impl NetworkCounters {
         let inside = spaces.take(MOST).filter_map(|(id, space)| {
             let reader = space.run_inside(|| NamespaceReader::open(filters)).ok()?;
             let inode = rustix::fs::fstat(space).ok().map(|stat| stat.st_ino);
-            let planned = layout.wiring.redirects.iter().find(|one| one.space == id);
-            let redirect =
-                planned.map(|one| one.program.hop()).zip(built.redirects.get(&id).cloned());
+            let redirect = built.redirects.get(&id).cloned();
             let sources = CountSources { inode, reader, watched: watch(inode), redirect };
             WatchedNamespace::start(space.name(), sources, &sockets)
         });
@@ -117,12 +115,21 @@ impl CountSources {
     /// read.
     fn read(&mut self) -> Option<NamespaceReading> {
         let mut reading = self.reader.read().ok()?;
-        if let Some((name, redirect)) = &self.redirect
-            && let Ok(packets) = redirect.packets()
+        if let Some(redirect) = &self.redirect
+            && let Ok(count) = redirect.count()
         {
-            reading.rules.insert((*name).to_owned(), to_gains([("packets", packets)]));
+            let (name, unit) = (redirect.program().hop(), counted(redirect.program()));
+            reading.rules.insert(name.to_owned(), to_gains([(unit, count)]));
         }
         Some(reading)
+    }
+}
+
+/// Returns what a program counts.
+fn counted(program: RedirectProgram) -> &'static str {
+    match program {
+        RedirectProgram::Peer | RedirectProgram::Xdp => "packets",
+        RedirectProgram::Sockmap => "sends",
     }
 }
 

@@ -24,6 +24,8 @@ pub enum NetworkOption {
     RedirectPeer,
     /// Packets redirected between containers by an XDP program.
     Xdp,
+    /// Data redirected between sockets.
+    Sockmap,
     /// Idle containers beside those that are measured.
     Idle,
     /// Connections spliced between sockets, without packets.
@@ -44,7 +46,7 @@ pub enum NetworkOption {
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -54,6 +56,7 @@ impl NetworkOption {
         Self::Rps,
         Self::RedirectPeer,
         Self::Xdp,
+        Self::Sockmap,
         Self::Idle,
         Self::Splice,
         Self::Runtime,
@@ -111,6 +114,9 @@ impl NetworkOption {
     /// Options of a network whose containers have child devices of an uplink.
     pub const UPLINK: [Self; 3] = [Self::Without, Self::Mtu, Self::Rps];
 
+    /// Options of a network whose ends share a namespace.
+    pub const SHARED: [Self; 2] = [Self::Without, Self::Sockmap];
+
     /// Returns the effect of the option, in words.
     #[must_use]
     pub fn summary(self) -> &'static str {
@@ -127,6 +133,9 @@ impl NetworkOption {
             }
             Self::Xdp => {
                 "packets redirected from container to container by an XDP program, past bridge and netfilter"
+            }
+            Self::Sockmap => {
+                "what TCP sockets send redirected to one another by an eBPF program, without packets"
             }
             Self::Idle => "idle containers on the same bridge, beside those that are measured",
             Self::Splice => {
@@ -155,6 +164,7 @@ impl fmt::Display for NetworkOption {
             Self::Rps => write!(f, "+rps ({})", self.summary()),
             Self::RedirectPeer => write!(f, "+redirect-peer ({})", self.summary()),
             Self::Xdp => write!(f, "+xdp ({})", self.summary()),
+            Self::Sockmap => write!(f, "+sockmap ({})", self.summary()),
             Self::Splice => write!(f, "+splice ({})", self.summary()),
             Self::Local => write!(f, "+local ({})", self.summary()),
             Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
@@ -208,7 +218,7 @@ pub struct NetworkOptions {
     pub mtu: Option<u32>,
     /// Spreads received packets over all cores (`+rps`).
     pub rps: bool,
-    /// eBPF program that redirects packets from container to container (`+redirect-peer`, `+xdp`). `None` for none.
+    /// eBPF program that redirects packets or data (`+redirect-peer`, `+xdp`, `+sockmap`). `None` for none.
     pub redirect: Option<RedirectProgram>,
     /// Number of idle containers beside those that are measured (`+idle=`). `None` means none.
     pub idle: Option<u32>,
@@ -243,6 +253,7 @@ impl NetworkOptions {
             NetworkOption::Rps => self.rps,
             NetworkOption::RedirectPeer => self.redirect == Some(RedirectProgram::Peer),
             NetworkOption::Xdp => self.redirect == Some(RedirectProgram::Xdp),
+            NetworkOption::Sockmap => self.redirect == Some(RedirectProgram::Sockmap),
             NetworkOption::Idle => self.idle.is_some(),
             NetworkOption::Splice => self.splice,
             NetworkOption::Runtime => self.runtime.is_some(),

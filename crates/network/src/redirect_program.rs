@@ -1,17 +1,21 @@
-//! eBPF program that takes packets from container to container, past the bridge of their node.
+//! eBPF program that takes data from one end to the other, past a part of the kernel's network stack.
 
-/// Program at the node's end of every veth pair, which sends a packet on to the pair of its destination.
+/// Program that redirects packets between veth pairs, or data between sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RedirectProgram {
-    /// Classifier at the device's reception, which continues in the destination's namespace (`bpf_redirect_peer`).
+    /// Classifier at the node's end of every veth pair, which continues in the destination's namespace
+    /// (`bpf_redirect_peer`).
     Peer,
-    /// XDP program, which runs before the kernel has made a socket buffer of the packet (`bpf_redirect`).
+    /// XDP program at the node's end of every veth pair, which runs before the kernel has made a socket buffer of the
+    /// packet (`bpf_redirect`).
     Xdp,
+    /// Program at sockets, which appends what one sends to the queue of the other (`bpf_msg_redirect_hash`).
+    Sockmap,
 }
 
 impl RedirectProgram {
     /// All programs.
-    pub const ALL: [Self; 2] = [Self::Peer, Self::Xdp];
+    pub const ALL: [Self; 3] = [Self::Peer, Self::Xdp, Self::Sockmap];
 
     /// Returns the name of the option that chooses the program.
     #[must_use]
@@ -19,6 +23,7 @@ impl RedirectProgram {
         match self {
             Self::Peer => "redirect-peer",
             Self::Xdp => "xdp",
+            Self::Sockmap => "sockmap",
         }
     }
 
@@ -34,6 +39,7 @@ impl RedirectProgram {
         match self {
             Self::Peer => "redirect_peer",
             Self::Xdp => "xdp_redirect",
+            Self::Sockmap => "sockmap",
         }
     }
 }

@@ -81,6 +81,7 @@ fn parse_option(
         ("rps", None) => set_once("rps", spelled, &mut options.rps),
         ("redirect-peer", None) => set_redirect(RedirectProgram::Peer, spelled, options),
         ("xdp", None) => set_redirect(RedirectProgram::Xdp, spelled, options),
+        ("sockmap", None) => set_redirect(RedirectProgram::Sockmap, spelled, options),
         ("splice", None) => set_once("splice", spelled, &mut options.splice),
         ("local", None) => set_once("local", spelled, &mut options.local),
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
@@ -116,7 +117,7 @@ fn set_once(
     if std::mem::replace(chosen, true) { Err(repeated_option(option, spelled)) } else { Ok(()) }
 }
 
-/// Sets the program that redirects packets. Returns an error if one was set before.
+/// Sets the program that redirects packets or data. Returns an error if one was set before.
 fn set_redirect(
     program: RedirectProgram,
     spelled: &str,
@@ -125,7 +126,10 @@ fn set_redirect(
     match options.redirect.replace(program) {
         None => Ok(()),
         Some(before) if before == program => Err(repeated_option(program.name(), spelled)),
-        Some(_) => Err(NetworkSpecError::TwoRedirects(spelled.to_owned())),
+        Some(before) => Err(NetworkSpecError::TwoRedirects {
+            spelled: spelled.to_owned(),
+            options: [before, program].map(RedirectProgram::name),
+        }),
     }
 }
 
@@ -242,7 +246,7 @@ mod tests {
             ("bridge+xdp+xdp", "`+xdp` is given twice"),
             (
                 "bridge+redirect-peer+xdp",
-                "`+redirect-peer` and `+xdp` each take all packets: use one of them",
+                "`+redirect-peer` and `+xdp` exclude each other: use one of them",
             ),
             ("bridge+firewall=ufw", "invalid firewall `ufw`: expected iptables or nftables"),
             (

@@ -66,9 +66,14 @@ pub enum NetworkSpecError {
     /// There are no rules to choose.
     #[error("`{0}`: `+plain` leaves out the rules that `+firewall=` chooses: use one of them")]
     NoRules(String),
-    /// Only one program can take the packets.
-    #[error("`{0}`: `+redirect-peer` and `+xdp` each take all packets: use one of them")]
-    TwoRedirects(String),
+    /// Only one program can redirect.
+    #[error("`{spelled}`: `+{}` and `+{}` exclude each other: use one of them", options[0], options[1])]
+    TwoRedirects {
+        /// Name as the user spelled it.
+        spelled: String,
+        /// Names of the options.
+        options: [&'static str; 2],
+    },
     /// There is no such offload.
     #[error("`{spelled}`: {source}")]
     Offload {

@@ -20,6 +20,7 @@ pub const ANSWERS: &[BuiltinStudy] = &[
     answer!("macvlan-or-bridge"),
     answer!("firewall-rules"),
     answer!("docker-firewall"),
+    answer!("ebpf"),
     answer!("cluster-ip"),
     answer!("many-services"),
     answer!("overlay"),

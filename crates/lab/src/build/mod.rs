@@ -8,7 +8,7 @@ use crate::plan::wiring::{DevicePairEnd, DeviceSysctl, KernelObjects, NamespaceI
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tare_network::Error;
-use tare_sandbox::ebpf::{EbpfRedirect, NewEbpfRedirect};
+use tare_sandbox::ebpf::{EbpfRedirect, NewSocketRedirect};
 use tare_sandbox::netlink::NetlinkRequest;
 use tare_sandbox::{Namespace, Sandbox, Sysctl, nft, parallel};
 
@@ -23,11 +23,11 @@ struct WiringBuilder<'a> {
 pub(crate) struct BuiltWiring {
     /// Namespaces, in the wiring's order. Everything that was built is removed with the last of them.
     pub(crate) spaces: Vec<Arc<Namespace>>,
-    /// Redirections among the veth pairs of nodes.
+    /// Redirections by eBPF programs.
     pub(crate) redirects: Redirects,
 }
 
-/// Redirections among the veth pairs of nodes, by the namespace of the node.
+/// Redirections by eBPF programs, by namespace: of a node's packets, or of its own sockets' data.
 pub(crate) type Redirects = BTreeMap<NamespaceId, Arc<EbpfRedirect>>;
 
 /// Builds a wiring.
@@ -101,11 +101,12 @@ impl WiringBuilder<'_> {
     fn attach_programs(&self) -> Result<Redirects, Error> {
         let receivers = self.objects.xdp_receivers()?;
         parallel::try_map(&receivers, |(space, one)| one.attach(&self.spaces[space.0]))?;
-        let redirects = self.objects.redirects()?.into_iter();
-        let attach = |(space, one): (NamespaceId, NewEbpfRedirect<'_>)| {
-            Ok((space, Arc::new(one.attach(&self.spaces[space.0])?)))
-        };
-        redirects.map(attach).collect()
+        let packets = self.objects.redirects()?.into_iter();
+        let packets = packets.map(|(space, one)| Ok((space, one.attach(&self.spaces[space.0])?)));
+        let sockets = self.wiring.socket_redirects.iter();
+        let sockets =
+            sockets.map(|&space| Ok((space, NewSocketRedirect.attach(&self.spaces[space.0])?)));
+        packets.chain(sockets).map(|one| one.map(|(space, one)| (space, Arc::new(one)))).collect()
     }
 
     /// Writes settings in their order.

@@ -9,6 +9,7 @@ use crate::plan::layout::Layout;
 use crate::plan::wiring::{Adoption, KernelObjects, Objects, PlannedNamespace, Wiring};
 use tare_network::{Error, Offload, Offloads};
 use tare_sandbox::NamespaceChange;
+use tare_sandbox::ebpf::NewSocketRedirect;
 
 /// Returns the lines of a shell script that builds the wiring, with namespaces by name. Fails if the wiring refers to a
 /// device that it does not have.
@@ -63,6 +64,8 @@ fn device_commands(wiring: &Wiring, objects: &KernelObjects<'_>) -> Result<Vec<S
     lines.extend(receivers.iter().map(|(space, one)| one.command(place(*space))));
     let redirects = objects.redirects()?;
     lines.extend(redirects.iter().map(|(space, one)| one.command(place(*space))));
+    let sockets = wiring.socket_redirects.iter();
+    lines.extend(sockets.flat_map(|space| NewSocketRedirect.commands(place(*space))));
     Ok(lines)
 }
 

@@ -61,7 +61,7 @@ fn send_and_check(
         }
         PathProof::Redirect { space } => {
             let place = layout.wiring.name(*space);
-            format!("verify that the eBPF program of {place} redirects packets")
+            format!("verify that the eBPF program of {place} redirects")
         }
     };
     Err(counter_unchanged(what))
@@ -103,7 +103,7 @@ fn packets_passed(
             Ok(device.map_or(0, |device| device.received))
         }
         PathProof::Redirect { space } => {
-            redirects.get(space).map_or(Ok(0), |redirect| redirect.packets())
+            redirects.get(space).map_or(Ok(0), |redirect| redirect.count())
         }
     }
 }

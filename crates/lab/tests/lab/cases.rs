@@ -57,7 +57,7 @@ const MODULE_NETWORKS: [&str; 6] =
 
 /// Returns all networks, as users spell them.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    COMMON_NETWORKS.into_iter().chain(MODULE_NETWORKS).chain(ebpf_redirect::NETWORKS)
+    COMMON_NETWORKS.into_iter().chain(MODULE_NETWORKS).chain(ebpf_redirect::networks())
 }
 
 pub(crate) fn all() -> Vec<Case> {

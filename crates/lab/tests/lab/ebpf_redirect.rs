@@ -1,4 +1,5 @@
-//! Tests of the options `+redirect-peer` and `+xdp`: an eBPF program takes packets from container to container.
+//! Tests of the options `+redirect-peer`, `+xdp` and `+sockmap`: an eBPF program takes packets from container to container,
+//! or data from socket to socket.
 
 use crate::cases::{enter, raise};
 use crate::container_programs::start;
@@ -7,29 +8,40 @@ use crate::paths::{device_traffic, rule_packets, shape};
 use tare_dev::eventually;
 use tare_network::{Family, HopKind, NamespaceCounts, Topology};
 
-/// Networks that have the option, as users spell them.
-pub(crate) const NETWORKS: [&str; 4] =
+/// Networks whose packets are redirected, as users spell them.
+const OF_PACKETS: [&str; 4] =
     ["bridge+redirect-peer", "bridge-plain+redirect-peer", "bridge+xdp", "bridge-plain+xdp"];
+
+/// Networks whose sockets' data are redirected.
+const OF_SOCKETS: [&str; 2] = ["shared+sockmap", "loopback+sockmap"];
+
+/// Returns all networks that have one of the options.
+pub(crate) fn networks() -> impl Iterator<Item = &'static str> {
+    OF_PACKETS.into_iter().chain(OF_SOCKETS)
+}
+
+/// Requests of a conversation, each of which is echoed.
+const REQUESTS: u64 = 100;
 
 /// Bytes that a conversation sends in each direction.
 const CONVERSED: u64 = 100_000;
 
 pub(crate) fn all() -> Vec<Case> {
-    let of = |family: Family| {
-        move |network| {
-            let case = format!("every_segment_is_redirected_over_{family}");
-            Case::of_network(&case, network, move |network| redirects_all(network, family))
-        }
-    };
-    [Family::Ipv4, Family::Ipv6]
-        .into_iter()
-        .flat_map(|family| NETWORKS.into_iter().map(of(family)))
-        .collect()
+    let mut cases = Vec::new();
+    for family in [Family::Ipv4, Family::Ipv6] {
+        let case = format!("every_segment_is_redirected_over_{family}");
+        let redirects = move |network: &str| redirects_packets(network, family);
+        cases.extend(OF_PACKETS.map(|network| Case::of_network(&case, network, redirects)));
+        let case = format!("what_sockets_send_is_redirected_over_{family}");
+        let redirects = move |network: &str| redirects_sockets(network, family);
+        cases.extend(OF_SOCKETS.map(|network| Case::of_network(&case, network, redirects)));
+    }
+    cases
 }
 
 /// Checks that the program redirects as many packets as both ends send segments, and that neither the bridge nor its
 /// rules see them.
-fn redirects_all(name: &str, family: Family) {
+fn redirects_packets(name: &str, family: Family) {
     let mut topology = raise(&enter(), name, &shape(family));
     let by_xdp = name.ends_with("xdp");
     let hop = if by_xdp { "xdp_redirect" } else { "redirect_peer" };
@@ -61,6 +73,24 @@ fn redirects_all(name: &str, family: Family) {
     assert_eq!(left >= CONVERSED, by_xdp, "{left} bytes left by the server's port");
     let filtered = forwarded() - forwarded_before;
     assert!(filtered < sent / 2, "{sent} segments were sent, the bridge's rules saw {filtered}");
+}
+
+/// Checks that the program redirects each request and each echo, and that none of them passes the loopback device.
+fn redirects_sockets(name: &str, family: Family) {
+    let mut topology = raise(&enter(), name, &shape(family));
+    let hops: Vec<(HopKind, &str)> =
+        topology.hops.iter().map(|hop| (hop.kind, hop.name.as_str())).collect();
+    assert_eq!(hops, [(HopKind::Ebpf, "sockmap")]);
+    let mut watch = topology.watch.take().expect("the lab counts");
+    watch.read_gains();
+    let looped = || device_traffic(topology.servers[0].as_ref(), "lo").sent;
+    let looped_before = looped();
+    converse(&topology);
+    let gains = watch.read_gains();
+    let redirected = gain(&gains, |place| place.rules.get("sockmap")?.get("sends"));
+    assert_eq!(redirected, 2 * REQUESTS);
+    let looped = looped() - looped_before;
+    assert!(looped < CONVERSED / 2, "{looped} bytes passed the loopback device");
 }
 
 /// Sends requests of less than a packet and their echoes over the first route.

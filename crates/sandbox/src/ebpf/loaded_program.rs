@@ -1,24 +1,24 @@
 //! Program that the kernel has verified, and its attachment to devices.
 
-use super::may_load_programs;
+use super::errors::{check_privilege, error, map_errno};
+use super::pair_program::PairProgram;
 use super::redirect_code::{build_program, kind, map_key, passing_program};
 use super::redirect_target::RedirectTarget;
 use crate::netlink::{DeviceRef, NetlinkRequest, NetlinkSocket};
 use crate::sys::bpf::{self, BpfInstruction, BpfMap, PerCpuCounter};
-use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
-use tare_network::{Error, RedirectProgram};
+use tare_network::Error;
 
 /// Program in the kernel. It stays as long as this value or a device to which it is attached.
 pub(super) struct LoadedProgram {
-    program: RedirectProgram,
+    program: PairProgram,
     descriptor: OwnedFd,
 }
 
 impl LoadedProgram {
     /// Loads the program that redirects packets to these devices. Returns it with the counter of its packets.
     pub(super) fn redirecting(
-        program: RedirectProgram,
+        program: PairProgram,
         targets: &[RedirectTarget<'_>],
     ) -> Result<(Self, PerCpuCounter), Error> {
         check_support(program)?;
@@ -32,7 +32,7 @@ impl LoadedProgram {
     }
 
     /// Loads a program for the same hook that lets all packets pass.
-    pub(super) fn passing(program: RedirectProgram) -> Result<Self, Error> {
+    pub(super) fn passing(program: PairProgram) -> Result<Self, Error> {
         check_support(program)?;
         Self::load(program, &passing_program(program))
     }
@@ -41,43 +41,27 @@ impl LoadedProgram {
     pub(super) fn attach(&self, device: DeviceRef<'_>) -> Result<(), Error> {
         let descriptor = self.descriptor.as_fd();
         match self.program {
-            RedirectProgram::Peer => map_errno(bpf::attach_to_reception(descriptor, device.index)),
-            RedirectProgram::Xdp => {
+            PairProgram::Peer => map_errno(bpf::attach_to_reception(descriptor, device.index)),
+            PairProgram::Xdp => {
                 NetlinkSocket::open()?.execute(&[NetlinkRequest::attach_xdp(device, descriptor)])
             }
         }
     }
 
-    fn load(program: RedirectProgram, instructions: &[BpfInstruction]) -> Result<Self, Error> {
+    fn load(program: PairProgram, instructions: &[BpfInstruction]) -> Result<Self, Error> {
         let descriptor = map_errno(bpf::load(kind(program), instructions))?;
         Ok(Self { program, descriptor })
     }
 }
 
 /// Refuses what this process may not do, or this kernel cannot.
-fn check_support(program: RedirectProgram) -> Result<(), Error> {
-    if !may_load_programs() {
-        return Err(error("only root can load the eBPF program")
-            .with_remedy("run tare as root, outside of containers"));
-    }
-    if program == RedirectProgram::Peer && !bpf::has_reception_hook() {
+fn check_support(program: PairProgram) -> Result<(), Error> {
+    check_privilege()?;
+    if program == PairProgram::Peer && !bpf::has_reception_hook() {
         return Err(error("this kernel cannot attach eBPF programs to the reception of devices")
             .with_remedy("use Linux 6.6 or later"));
     }
     Ok(())
-}
-
-pub(super) fn error(why: impl ToString) -> Error {
-    Error::new("redirect packets between veth pairs by an eBPF program", why)
-}
-
-pub(super) fn map_errno<T>(result: Result<T, Errno>) -> Result<T, Error> {
-    result.map_err(|errno| match errno {
-        Errno::PERM | Errno::ACCESS => error("the kernel allows no eBPF programs here")
-            .with_remedy("run tare as root outside of containers, with CAP_BPF and CAP_NET_ADMIN"),
-        errno => error(format!("bpf(2): {errno}"))
-            .with_remedy("use Linux 6.6 or later, with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_ACT"),
-    })
 }
 
 #[cfg(test)]
@@ -90,7 +74,7 @@ mod tests {
     fn a_program_can_be_loaded_or_the_error_has_a_remedy() {
         let device = DeviceRef { name: "veth-s0", index: 7 };
         let targets = [RedirectTarget { device, mac: MacAddress::new([2, 0, 0, 0, 0, 1]) }];
-        for program in RedirectProgram::ALL {
+        for program in PairProgram::ALL {
             let passing = LoadedProgram::passing(program).map(drop);
             match LoadedProgram::redirecting(program, &targets) {
                 Ok((_, packets)) => assert_eq!((packets.read(), passing), (Ok(0), Ok(()))),

@@ -1,15 +1,25 @@
-//! Programs that the kernel runs (eBPF): how they are written, who may load them, and those that forward packets.
+//! Programs that the kernel runs (eBPF): how they are written, who may load them, and those that forward packets or data.
 
+mod ebpf_redirect;
+mod errors;
 mod loaded_program;
+mod pair_program;
 pub(crate) mod program_builder;
 mod redirect;
 mod redirect_code;
 mod redirect_role;
 mod redirect_target;
+mod socket_code;
+mod socket_redirect;
+mod support;
 
-pub use redirect::{EbpfRedirect, NewEbpfRedirect, NewXdpReceiver, redirect_support};
+pub use ebpf_redirect::EbpfRedirect;
+pub use pair_program::PairProgram;
+pub use redirect::{NewEbpfRedirect, NewXdpReceiver};
 pub use redirect_role::attach_redirect;
 pub use redirect_target::RedirectTarget;
+pub use socket_redirect::NewSocketRedirect;
+pub use support::redirect_support;
 
 use rustix::thread::CapabilitySet;
 

@@ -50,6 +50,18 @@ impl<L: Copy + PartialEq> ProgramBuilder<L> {
         self.put(0xb7, to, 0, 0, constant);
     }
 
+    /// Sets all eight bytes of a register.
+    pub(crate) fn set_wide(&mut self, to: u8, constant: u64) {
+        let [low, high] = [constant as u32, (constant >> 32) as u32].map(u32::cast_signed);
+        self.put(0x18, to, 0, 0, low);
+        self.put(0, 0, 0, 0, high);
+    }
+
+    /// Converts four bytes of a register from network byte order.
+    pub(crate) fn host_byte_order(&mut self, register: u8) {
+        self.put(0xdc, register, 0, 0, 32);
+    }
+
     /// Adds to a register.
     pub(crate) fn add(&mut self, to: u8, constant: i32) {
         self.put(0x07, to, 0, 0, constant);
@@ -117,6 +129,11 @@ impl<L: Copy + PartialEq> ProgramBuilder<L> {
     /// Jumps if the first register's value is greater than the second's.
     pub(crate) fn if_greater(&mut self, first: u8, second: u8, label: L) {
         self.jump(0x2d, [first, second], 0, label);
+    }
+
+    /// Jumps if two registers hold different values.
+    pub(crate) fn if_different(&mut self, first: u8, second: u8, label: L) {
+        self.jump(0x5d, [first, second], 0, label);
     }
 
     /// Jumps unless the register holds a kernel address. Kernel addresses have their highest bit set and are therefore

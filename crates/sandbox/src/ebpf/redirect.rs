@@ -10,28 +10,24 @@
 //!   the far ends must send packets with their checksums; and they receive such packets only if they run an XDP program
 //!   themselves ([`NewXdpReceiver`]).
 
-use super::loaded_program::{LoadedProgram, map_errno};
+use super::ebpf_redirect::EbpfRedirect;
+use super::loaded_program::LoadedProgram;
+use super::pair_program::PairProgram;
 use super::redirect_target::RedirectTarget;
 use crate::Namespace;
 use crate::netlink::DeviceRef;
-use crate::sys::bpf::PerCpuCounter;
 use tare_network::{Error, INTERNAL, RedirectProgram, quote};
 
 /// Role of tare that attaches programs as the commands say.
-const ROLE: &str = "ebpf-redirect";
+pub(super) const ROLE: &str = "ebpf-redirect";
 
 /// Redirection to make among veth pairs of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEbpfRedirect<'a> {
     /// Program that redirects.
-    pub program: RedirectProgram,
+    pub program: PairProgram,
     /// All pairs that packets come from and leave by.
     pub targets: Vec<RedirectTarget<'a>>,
-}
-
-/// Redirection among the veth pairs of a node. It lasts as long as the devices.
-pub struct EbpfRedirect {
-    packets: PerCpuCounter,
 }
 
 /// Device that is to receive packets from XDP programs of other devices.
@@ -39,14 +35,6 @@ pub struct EbpfRedirect {
 pub struct NewXdpReceiver<'a> {
     /// Far end of a veth pair.
     pub device: DeviceRef<'a>,
-}
-
-/// Checks that this process may redirect packets by a program on this kernel. It loads the program and unloads it again.
-///
-/// # Errors
-/// The process may not, or the kernel cannot. The error says what is required.
-pub fn redirect_support(program: RedirectProgram) -> Result<(), Error> {
-    LoadedProgram::redirecting(program, &[]).map(drop)
 }
 
 impl NewEbpfRedirect<'_> {
@@ -62,7 +50,7 @@ impl NewEbpfRedirect<'_> {
     pub(super) fn attach_here(&self) -> Result<EbpfRedirect, Error> {
         let (loaded, packets) = LoadedProgram::redirecting(self.program, &self.targets)?;
         self.targets.iter().try_for_each(|target| loaded.attach(target.device))?;
-        Ok(EbpfRedirect { packets })
+        Ok(EbpfRedirect::new(self.program.option(), packets, Vec::new()))
     }
 
     /// Returns the command that does the same in the namespace that is called `place`. No common tool has the program,
@@ -70,17 +58,7 @@ impl NewEbpfRedirect<'_> {
     #[must_use]
     pub fn command(&self, place: &str) -> String {
         let target = |one: &RedirectTarget<'_>| format!("{}={}", one.device.name, one.mac);
-        role_command(place, self.program, self.targets.iter().map(target))
-    }
-}
-
-impl EbpfRedirect {
-    /// Returns the number of packets that were redirected so far.
-    ///
-    /// # Errors
-    /// The kernel does not return its counts.
-    pub fn packets(&self) -> Result<u64, Error> {
-        map_errno(self.packets.read())
+        role_command(place, self.program.option(), self.targets.iter().map(target))
     }
 }
 
@@ -95,7 +73,7 @@ impl NewXdpReceiver<'_> {
 
     /// Attaches the program to a device of this thread's network namespace.
     pub(super) fn attach_here(&self) -> Result<(), Error> {
-        LoadedProgram::passing(RedirectProgram::Xdp)?.attach(self.device)
+        LoadedProgram::passing(PairProgram::Xdp)?.attach(self.device)
     }
 
     /// Returns the command that does the same in the namespace that is called `place`.
@@ -105,7 +83,8 @@ impl NewXdpReceiver<'_> {
     }
 }
 
-fn role_command(
+/// Returns the command that attaches a program in the namespace that is called `place`.
+pub(super) fn role_command(
     place: &str,
     program: RedirectProgram,
     arguments: impl IntoIterator<Item = String>,

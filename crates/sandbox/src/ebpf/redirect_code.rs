@@ -1,11 +1,11 @@
 //! Instructions of the programs that redirect packets. Both find the device of a packet's destination, count the packet,
 //! and name the device; they differ in the hook that runs them.
 
+use super::pair_program::PairProgram;
 use super::program_builder::{ProgramBuilder, R0, R1, R2, R3, R6, R7, STACK};
 use crate::netlink::MacAddress;
 use crate::sys::bpf::{BpfInstruction, ProgramKind};
 use std::os::fd::BorrowedFd;
-use tare_network::RedirectProgram;
 
 /// Kernel helpers.
 const REDIRECT: i32 = 23;
@@ -42,21 +42,21 @@ struct Hook {
 }
 
 impl Hook {
-    fn new(program: RedirectProgram) -> Self {
+    fn new(program: PairProgram) -> Self {
         match program {
             // `struct __sk_buff`, `TCX_PASS`.
-            RedirectProgram::Peer => Self { data: [76, 80], pass: 0 },
+            PairProgram::Peer => Self { data: [76, 80], pass: 0 },
             // `struct xdp_md`, `XDP_PASS`.
-            RedirectProgram::Xdp => Self { data: [0, 4], pass: 2 },
+            PairProgram::Xdp => Self { data: [0, 4], pass: 2 },
         }
     }
 }
 
 /// Returns the kind of a program, as the kernel knows it.
-pub(super) fn kind(program: RedirectProgram) -> ProgramKind {
+pub(super) fn kind(program: PairProgram) -> ProgramKind {
     match program {
-        RedirectProgram::Peer => ProgramKind::Classifier,
-        RedirectProgram::Xdp => ProgramKind::Xdp,
+        PairProgram::Peer => ProgramKind::Classifier,
+        PairProgram::Xdp => ProgramKind::Xdp,
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn map_key(mac: MacAddress) -> [u32; 2] {
 
 /// Writes a program. It finds the device of a packet's destination in `devices`, and counts in `packets`.
 pub(super) fn build_program(
-    program: RedirectProgram,
+    program: PairProgram,
     devices: BorrowedFd<'_>,
     packets: BorrowedFd<'_>,
 ) -> Vec<BpfInstruction> {
@@ -98,7 +98,7 @@ pub(super) fn build_program(
 }
 
 /// Writes a program that lets all packets pass.
-pub(super) fn passing_program(program: RedirectProgram) -> Vec<BpfInstruction> {
+pub(super) fn passing_program(program: PairProgram) -> Vec<BpfInstruction> {
     let mut text = ProgramBuilder::<JumpLabel>::new();
     text.set(R0, Hook::new(program).pass);
     text.exit();
@@ -117,15 +117,15 @@ fn count(text: &mut ProgramBuilder<JumpLabel>, packets: BorrowedFd<'_>) {
 }
 
 /// Calls the helper that names the device, and returns its result.
-fn redirect(text: &mut ProgramBuilder<JumpLabel>, program: RedirectProgram) {
+fn redirect(text: &mut ProgramBuilder<JumpLabel>, program: PairProgram) {
     let helper = match program {
-        RedirectProgram::Peer => {
+        PairProgram::Peer => {
             text.copy(R1, CONTEXT);
             text.set(R2, PACKET_HOST);
             text.call(CHANGE_TYPE);
             REDIRECT_PEER
         }
-        RedirectProgram::Xdp => REDIRECT,
+        PairProgram::Xdp => REDIRECT,
     };
     text.copy(R1, DEVICE);
     text.set(R2, 0);

@@ -17,11 +17,21 @@ const PROGRAM_LOAD: libc::c_int = 5;
 const PROGRAM_ATTACH: libc::c_int = 8;
 const OBJECT_INFO: libc::c_int = 15;
 const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
+const LINK_CREATE: libc::c_int = 28;
 const ENABLE_STATISTICS: libc::c_int = 32;
 
 /// `BPF_MAP_TYPE_HASH` and `BPF_MAP_TYPE_PERCPU_ARRAY`.
 const HASH: u32 = 1;
 const PER_CPU_ARRAY: u32 = 6;
+
+/// `BPF_MAP_TYPE_SOCKHASH`.
+const SOCKET_HASH: u32 = 18;
+
+/// `BPF_CGROUP_SOCK_OPS`: the operations of TCP sockets of a control group.
+const SOCKET_OPERATIONS: u32 = 3;
+
+/// `BPF_SK_MSG_VERDICT`: what the sockets of a map send.
+const SOCKET_MESSAGES: u32 = 7;
 
 /// `BPF_TCX_INGRESS`: the reception of a device, before the IP layer and before any bridge (Linux 6.6).
 const RECEPTION: u32 = 46;
@@ -37,6 +47,10 @@ pub(crate) enum ProgramKind {
     Classifier = 3,
     /// Program at the reception of a device, before a packet has a socket buffer (`BPF_PROG_TYPE_XDP`).
     Xdp = 6,
+    /// Program at operations of TCP sockets (`BPF_PROG_TYPE_SOCK_OPS`).
+    SocketOperations = 13,
+    /// Program at what sockets send (`BPF_PROG_TYPE_SK_MSG`).
+    SocketMessage = 16,
     /// Program at a raw tracepoint (`BPF_PROG_TYPE_RAW_TRACEPOINT`).
     RawTracepoint = 17,
 }
@@ -53,7 +67,10 @@ impl ProgramKind {
         const ACCEPTS_FRAGMENTS: u32 = 1 << 5;
         match self {
             Self::Xdp => ACCEPTS_FRAGMENTS,
-            Self::Classifier | Self::RawTracepoint => 0,
+            Self::Classifier
+            | Self::SocketOperations
+            | Self::SocketMessage
+            | Self::RawTracepoint => 0,
         }
     }
 }
@@ -115,8 +132,16 @@ struct ProgramLoad {
 
 #[repr(C)]
 struct ProgramAttach {
-    device: u32,
+    target: u32,
     program: i32,
+    hook: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+struct LinkCreate {
+    program: u32,
+    target: u32,
     hook: u32,
     flags: u32,
 }
@@ -236,6 +261,29 @@ impl PerCpuCounter {
     }
 }
 
+/// Hash map of sockets in the kernel, which programs fill.
+pub(crate) struct SocketMap(OwnedFd);
+
+impl SocketMap {
+    /// Creates a map with room for this many sockets, each with a key of this length, bytes.
+    pub(crate) fn new(key: u32, most: u32) -> Result<Self> {
+        let create = MapCreate { kind: SOCKET_HASH, key, value: 4, most, flags: 0 };
+        // SAFETY: the attributes hold no addresses.
+        unsafe { descriptor(MAP_CREATE, &create) }.map(Self)
+    }
+
+    /// Returns the descriptor of the map.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.0)
+    }
+}
+
+impl From<SocketMap> for OwnedFd {
+    fn from(map: SocketMap) -> Self {
+        map.0
+    }
+}
+
 /// Loads a program. The kernel verifies it.
 pub(crate) fn load(kind: ProgramKind, instructions: &[BpfInstruction]) -> Result<OwnedFd> {
     let load = ProgramLoad {
@@ -266,15 +314,32 @@ pub(crate) fn attach(program: BorrowedFd<'_>, tracepoint: &CStr) -> Result<Owned
 /// already. It stays as long as the device exists.
 pub(crate) fn attach_to_reception(program: BorrowedFd<'_>, device: u32) -> Result<()> {
     let program = program.as_raw_fd();
-    let attach = ProgramAttach { device, program, hook: RECEPTION, flags: 0 };
+    let attach = ProgramAttach { target: device, program, hook: RECEPTION, flags: 0 };
     // SAFETY: the attributes hold no addresses.
     unsafe { command(PROGRAM_ATTACH, &attach) }.map(|_| ())
+}
+
+/// Attaches a program to what the sockets of a map send, as long as the map's descriptor is open.
+pub(crate) fn attach_to_sockets(program: BorrowedFd<'_>, sockets: &SocketMap) -> Result<()> {
+    let (target, program) = (sockets.0.as_raw_fd() as u32, program.as_raw_fd());
+    let attach = ProgramAttach { target, program, hook: SOCKET_MESSAGES, flags: 0 };
+    // SAFETY: the attributes hold no addresses.
+    unsafe { command(PROGRAM_ATTACH, &attach) }.map(|_| ())
+}
+
+/// Attaches a program to the operations of TCP sockets of a control group (Linux 5.7), beside those that are attached
+/// already, as long as the returned descriptor is open.
+pub(crate) fn attach_to_group(program: BorrowedFd<'_>, group: BorrowedFd<'_>) -> Result<OwnedFd> {
+    let (program, target) = (program.as_raw_fd() as u32, group.as_raw_fd() as u32);
+    let create = LinkCreate { program, target, hook: SOCKET_OPERATIONS, flags: 0 };
+    // SAFETY: the attributes hold no addresses, and the command returns a new descriptor.
+    unsafe { descriptor(LINK_CREATE, &create) }
 }
 
 /// Returns whether the kernel has the hook of [`attach_to_reception`]: if so, it rejects the program of an attachment
 /// without one, otherwise the hook.
 pub(crate) fn has_reception_hook() -> bool {
-    let attach = ProgramAttach { device: 1, program: -1, hook: RECEPTION, flags: 0 };
+    let attach = ProgramAttach { target: 1, program: -1, hook: RECEPTION, flags: 0 };
     // SAFETY: the attributes hold no addresses.
     unsafe { command(PROGRAM_ATTACH, &attach) }.is_err_and(|errno| errno == Errno::BADF)
 }

@@ -14,6 +14,9 @@ const RECEIVE_BUFFER: usize = 1;
 const DROPS: usize = 8;
 const COUNT: usize = 9;
 
+/// `SO_NETNS_COOKIE` of asm-generic/socket.h (Linux 5.14).
+const SO_NETNS_COOKIE: libc::c_int = 71;
+
 /// `SIOCGSKNS` of linux/sockios.h: the network namespace of a socket.
 const SIOCGSKNS: libc::c_ulong = 0x894c;
 
@@ -104,6 +107,28 @@ impl ForeignSocket {
     pub fn namespace(&self) -> io::Result<u64> {
         network_namespace(&self.0, SIOCGSKNS)
     }
+}
+
+/// Returns the cookie of this thread's network namespace, a number that no other namespace has had.
+///
+/// # Errors
+/// ENOPROTOOPT before Linux 5.14.
+pub fn network_namespace_cookie() -> io::Result<u64> {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    let mut cookie = 0u64;
+    let mut length = mem::size_of_val(&cookie) as libc::socklen_t;
+    // SAFETY: the descriptor is open during the call; the kernel writes at most `length` bytes, for which there is room,
+    // and keeps no reference.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    };
+    if done == 0 { Ok(cookie) } else { Err(last_error()) }
 }
 
 #[cfg(test)]

@@ -94,6 +94,7 @@ impl OptionEntry {
             NetworkOption::Rps => ("+rps", None),
             NetworkOption::RedirectPeer => ("+redirect-peer", None),
             NetworkOption::Xdp => ("+xdp", None),
+            NetworkOption::Sockmap => ("+sockmap", None),
             NetworkOption::Splice => ("+splice", None),
             NetworkOption::Local => ("+local", None),
             NetworkOption::Idle => {

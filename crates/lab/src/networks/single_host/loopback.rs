@@ -18,7 +18,7 @@ impl LabNetworkDefinition for LoopbackNetwork {
             summary: "both ends in one fresh network namespace, over its loopback device",
             stands_for: "two processes in one pod or container that talk over localhost",
             source: "network_namespaces(7)",
-            options: &[NetworkOption::Without],
+            options: &NetworkOption::SHARED,
         }
     }
 

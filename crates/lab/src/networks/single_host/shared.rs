@@ -17,7 +17,7 @@ impl LabNetworkDefinition for SharedNamespaceNetwork {
             summary: "both ends in one container's namespace, over the container's own address",
             stands_for: "docker run --network container:NAME, containers of one pod",
             source: "https://docs.docker.com/engine/network/#container-networks",
-            options: &[NetworkOption::Without],
+            options: &NetworkOption::SHARED,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Redirection among the veth pairs of a node, past its bridge.
 
 use super::NamespaceId;
-use tare_network::RedirectProgram;
+use tare_sandbox::ebpf::PairProgram;
 use tare_sandbox::netlink::MacAddress;
 
 /// Redirection among the veth pairs of a node: a packet from one of its containers goes on in another at once.
@@ -10,7 +10,7 @@ pub(crate) struct PlannedRedirect {
     /// Namespace of the node.
     pub(crate) space: NamespaceId,
     /// Program that redirects.
-    pub(crate) program: RedirectProgram,
+    pub(crate) program: PairProgram,
     /// Node's end of each pair, with the link-layer address of the container's end.
     pub(crate) targets: Vec<(String, MacAddress)>,
 }

@@ -116,6 +116,8 @@ pub(crate) struct Wiring {
     pub(crate) redirections: Vec<Redirection>,
     /// Redirections among the veth pairs of nodes, by eBPF programs.
     pub(crate) redirects: Vec<PlannedRedirect>,
+    /// Namespaces whose sockets redirect to one another what they send, by eBPF programs.
+    pub(crate) socket_redirects: Vec<NamespaceId>,
     /// Devices that receive packets from XDP programs.
     pub(crate) xdp_receivers: Vec<XdpReceiver>,
     /// Settings that are written when the devices exist.
@@ -184,6 +186,7 @@ impl Wiring {
             rate_limits: Vec::new(),
             redirections: Vec::new(),
             redirects: Vec::new(),
+            socket_redirects: Vec::new(),
             xdp_receivers: Vec::new(),
             settings: Vec::new(),
             addresses: Vec::new(),
