@@ -1,8 +1,8 @@
 //! Program that the kernel has verified, and its attachment to devices.
 
 use super::errors::{check_privilege, error, map_errno};
+use super::packet_code::{build_program, kind, map_key, passing_program};
 use super::pair_program::PairProgram;
-use super::redirect_code::{build_program, kind, map_key, passing_program};
 use super::redirect_target::RedirectTarget;
 use crate::netlink::{DeviceRef, NetlinkRequest, NetlinkSocket};
 use crate::sys::bpf::{self, BpfInstruction, BpfMap, PerCpuCounter};

@@ -3,10 +3,10 @@
 mod ebpf_redirect;
 mod errors;
 mod loaded_program;
+mod packet_code;
+mod packet_redirect;
 mod pair_program;
 pub(crate) mod program_builder;
-mod redirect;
-mod redirect_code;
 mod redirect_role;
 mod redirect_target;
 mod socket_code;
@@ -14,8 +14,8 @@ mod socket_redirect;
 mod support;
 
 pub use ebpf_redirect::EbpfRedirect;
+pub use packet_redirect::{NewEbpfRedirect, NewXdpReceiver};
 pub use pair_program::PairProgram;
-pub use redirect::{NewEbpfRedirect, NewXdpReceiver};
 pub use redirect_role::attach_redirect;
 pub use redirect_target::RedirectTarget;
 pub use socket_redirect::NewSocketRedirect;

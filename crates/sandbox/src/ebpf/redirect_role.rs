@@ -1,8 +1,8 @@
 //! Role `internal ebpf-redirect`, by which a reader attaches the programs as `tare show` says.
 
 use super::errors::error;
+use super::packet_redirect::{NewEbpfRedirect, NewXdpReceiver};
 use super::pair_program::PairProgram;
-use super::redirect::{NewEbpfRedirect, NewXdpReceiver};
 use super::redirect_target::RedirectTarget;
 use super::socket_redirect::{NewSocketRedirect, READY};
 use crate::netlink::{DeviceRef, MacAddress, NetlinkSocket};

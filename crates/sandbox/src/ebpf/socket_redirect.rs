@@ -7,7 +7,7 @@
 
 use super::ebpf_redirect::EbpfRedirect;
 use super::errors::{check_privilege, error, map_errno};
-use super::redirect::role_command;
+use super::packet_redirect::role_command;
 use super::socket_code::{KEY_LENGTH, collecting_program, redirecting_program};
 use crate::Namespace;
 use crate::sys::bpf::{self, PerCpuCounter, ProgramKind, SocketMap};

@@ -19,7 +19,7 @@ use crate::netlink::DeviceRef;
 use tare_network::{Error, INTERNAL, RedirectProgram, quote};
 
 /// Role of tare that attaches programs as the commands say.
-pub(super) const ROLE: &str = "ebpf-redirect";
+const ROLE: &str = "ebpf-redirect";
 
 /// Redirection to make among veth pairs of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
