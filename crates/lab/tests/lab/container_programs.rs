@@ -1,13 +1,38 @@
 //! Programs that the tests run in containers.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_network::{Command, Container, Process};
 
 /// Time limit of an exchange: a lost packet is retransmitted several times within it.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Connection whose reads wait, although the kernel ends some of them early: where sockets are in a sockmap, a read that
+/// is woken without data fails with EAGAIN (Linux 6.18, net/ipv4/tcp_bpf.c).
+struct PatientReader<'a> {
+    stream: &'a TcpStream,
+    deadline: Instant,
+}
+
+impl<'a> PatientReader<'a> {
+    fn new(stream: &'a TcpStream) -> Self {
+        Self { stream, deadline: Instant::now() + PATIENCE }
+    }
+}
+
+impl Read for PatientReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            match self.stream.read(buffer) {
+                Err(early)
+                    if early.kind() == ErrorKind::WouldBlock && Instant::now() < self.deadline => {}
+                done => return done,
+            }
+        }
+    }
+}
 
 /// Prints that it listens, then sends back what the first client sends.
 pub(crate) fn serve(address: &str) -> ExitCode {
@@ -15,7 +40,7 @@ pub(crate) fn serve(address: &str) -> ExitCode {
     println!("listening");
     let (mut stream, _) = listener.accept().expect("a client comes");
     let mut received = Vec::new();
-    stream.read_to_end(&mut received).expect("the client sends");
+    PatientReader::new(&stream).read_to_end(&mut received).expect("the client sends");
     stream.write_all(&received).expect("the client listens");
     ExitCode::SUCCESS
 }
@@ -29,7 +54,7 @@ pub(crate) fn dial(address: &str) -> ExitCode {
     stream.write_all(&sent).expect("the server takes it");
     stream.shutdown(std::net::Shutdown::Write).expect("the stream can end");
     let mut received = Vec::new();
-    stream.read_to_end(&mut received).expect("the server sends");
+    PatientReader::new(&stream).read_to_end(&mut received).expect("the server sends");
     assert_eq!(sent, received);
     println!("{}", received.len());
     ExitCode::SUCCESS
@@ -44,7 +69,7 @@ pub(crate) fn echo(address: &str) -> ExitCode {
     println!("listening");
     let (mut stream, _) = listener.accept().expect("a client comes");
     let mut request = [0; REQUEST];
-    while stream.read_exact(&mut request).is_ok() {
+    while PatientReader::new(&stream).read_exact(&mut request).is_ok() {
         stream.write_all(&request).expect("the client listens");
     }
     ExitCode::SUCCESS
@@ -62,7 +87,7 @@ pub(crate) fn converse(address: &str) -> ExitCode {
     for number in 0..100_u8 {
         let mut came = [0; REQUEST];
         stream.write_all(&[number; REQUEST]).expect("the server takes it");
-        stream.read_exact(&mut came).expect("the server sends");
+        PatientReader::new(&stream).read_exact(&mut came).expect("the server sends");
         assert_eq!(came, [number; REQUEST]);
         echoed += came.len();
     }
