@@ -3,6 +3,7 @@
 //! The greeting proves that a flow passes from end to end, also through a proxy that accepts on its own, and keeps
 //! strangers and stragglers of an earlier trial from being mistaken for a flow. It is not payload and is not counted.
 
+use super::patient_reader::PatientReader;
 use crate::TrialTask;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -127,7 +128,8 @@ pub(crate) fn send_greeting(
 ) -> io::Result<()> {
     stream.write_all(&Greeting { token, origin, direction: way }.to_bytes())?;
     let mut answer = [0; ANSWER.len()];
-    stream.read_exact(&mut answer)?;
+    let limit = stream.read_timeout()?.unwrap_or(GREETING_TIMEOUT);
+    PatientReader::new(stream, limit).read_exact(&mut answer)?;
     if answer == ANSWER {
         Ok(())
     } else {

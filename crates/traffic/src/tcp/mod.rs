@@ -3,6 +3,7 @@
 mod granted_options;
 pub(crate) mod greeting;
 mod greeting_queue;
+mod patient_reader;
 mod server;
 mod socket;
 mod state_log;
@@ -14,6 +15,7 @@ pub(crate) use greeting::{
     AcceptedFlow, FlowDirection, FlowOrigin, GREETING_LENGTH, GREETING_TIMEOUT, Greeting,
 };
 pub(crate) use greeting_queue::GreetingQueue;
+pub(crate) use patient_reader::PatientReader;
 pub(crate) use server::{AcceptedFlows, DRAIN_TIMEOUT, TcpServerThread};
 pub use socket::default_congestion;
 pub(crate) use socket::{

@@ -14,6 +14,7 @@
 //! A message has 16 bytes: its kind and a number in four bytes each, and a number in eight bytes, the most significant
 //! byte first.
 
+use crate::tcp::PatientReader;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -115,8 +116,9 @@ impl UdpControlLink {
     /// Receives a message of the other end. Returns `None` if none has arrived completely within `limit`.
     pub(crate) fn receive(&mut self, limit: Duration) -> io::Result<Option<UdpControlMessage>> {
         self.stream.set_read_timeout(Some(limit))?;
+        let mut reader = PatientReader::new(&self.stream, limit);
         loop {
-            match (&self.stream).read(&mut self.partial[self.filled..]) {
+            match reader.read(&mut self.partial[self.filled..]) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(bytes) => self.filled += bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

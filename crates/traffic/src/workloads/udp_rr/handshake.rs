@@ -9,7 +9,7 @@
 use super::handshake_datagram::RrHandshake;
 use super::transport::UdpTransport;
 use crate::event_loop::SharedDeadline;
-use crate::tcp::AcceptedFlow;
+use crate::tcp::{AcceptedFlow, GREETING_TIMEOUT, PatientReader};
 use crate::udp::{bind_each, open_for_peer};
 use crate::wait_mode::WaitMode;
 use crate::{Error, TrialTask};
@@ -131,7 +131,8 @@ pub(super) fn admit(
     let mut pending = Vec::with_capacity(flows.len());
     for AcceptedFlow { stream, origin, .. } in flows {
         let mut number = [0; 8];
-        (&stream).read_exact(&mut number).map_err(refused)?;
+        let mut reader = PatientReader::new(&stream, GREETING_TIMEOUT);
+        reader.read_exact(&mut number).map_err(refused)?;
         pending.push((
             stream,
             origin.client,
