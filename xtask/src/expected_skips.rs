@@ -15,8 +15,6 @@ use std::path::Path;
 enum MachineFeature {
     /// Kernel module, and a symbol that identifies it if it is built in.
     Module(&'static str, &'static str),
-    /// Linux of at least this version.
-    Linux(u32, u32),
     /// Program on the PATH.
     Program(&'static str),
     /// Programs of Docker Engine 29, which `cargo xtask engine-programs` builds if there is a Go compiler.
@@ -29,7 +27,7 @@ enum MachineFeature {
     Opposite,
 }
 
-use MachineFeature::{EnginePrograms, Linux, Module, Opposite, Program, Root, UserDevice};
+use MachineFeature::{EnginePrograms, Module, Opposite, Program, Root, UserDevice};
 
 /// First words of a reason after `needs`, and the feature.
 const TABLE: &[(&str, MachineFeature)] = &[
@@ -59,9 +57,6 @@ const TABLE: &[(&str, MachineFeature)] = &[
     ("the program netperf", Program("netperf")),
     ("/dev/net/tun", UserDevice("/dev/net/tun")),
     ("a user who may not open /dev/net/tun", Opposite),
-    // Of the cases that root runs as an ordinary user, too.
-    ("only root can load the eBPF program", Opposite),
-    ("this kernel cannot attach eBPF programs to the reception of devices", Linux(6, 6)),
     ("root", Root),
 ];
 
@@ -117,9 +112,8 @@ fn has(repository: &Repository, place: SkipMachine, feature: MachineFeature) -> 
         (Module(..) | Root, SkipMachine::Guest) => true,
         (Module(name, symbol), SkipMachine::Host) => has_module(name, symbol),
         (UserDevice(path), SkipMachine::Host) => is_open_to_all(path),
-        // The guest has no udev, which would open device files to users, and a distribution's kernel of any version.
-        (UserDevice(_) | Linux(..), SkipMachine::Guest) | (Opposite, _) => false,
-        (Linux(major, minor), SkipMachine::Host) => is_at_least(&kernel_release(), [major, minor]),
+        // The guest has no udev, which would open device files to users.
+        (UserDevice(_), SkipMachine::Guest) | (Opposite, _) => false,
         (Root, SkipMachine::Host) => rustix::process::geteuid().is_root(),
         (EnginePrograms, _) => engine_programs::are_built(repository),
         (Program(name), _) => repository.find_program(name).is_some(),
@@ -131,21 +125,9 @@ fn is_open_to_all(path: &str) -> bool {
     mode.is_ok_and(|mode| mode & 0o006 == 0o006)
 }
 
-/// Returns the release of the running kernel: `6.12.48-amd64`.
-fn kernel_release() -> String {
-    rustix::system::uname().release().to_string_lossy().into_owned()
-}
-
-/// Returns true if a release is of this version, major and minor, or a later one.
-fn is_at_least(release: &str, version: [u32; 2]) -> bool {
-    let mut numbers =
-        release.split(|c: char| !c.is_ascii_digit()).map_while(|one| one.parse().ok());
-    [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)] >= version
-}
-
 /// Returns true if a module is loaded or built in. A loadable module does not count: tests load none.
 fn has_module(name: &str, symbol: &str) -> bool {
-    let release = kernel_release();
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     Path::new("/sys/module").join(name).exists()
         || lists_loaded(&read("/proc/modules"), name)
@@ -188,16 +170,6 @@ mod tests {
         ] {
             assert_eq!(feature_of(reason), feature, "{reason}");
         }
-    }
-
-    #[test]
-    fn versions_are_compared_by_their_numbers() {
-        for (release, expected) in
-            [("6.6.0", true), ("6.12.48-amd64", true), ("7.0", true), ("6.1.0-40-amd64", false)]
-        {
-            assert_eq!(is_at_least(release, [6, 6]), expected, "{release}");
-        }
-        assert!(!is_at_least("unknown", [6, 6]));
     }
 
     #[test]
