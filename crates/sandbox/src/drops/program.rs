@@ -179,9 +179,7 @@ fn count(text: &mut DropProgram, counts: BorrowedFd<'_>) {
     text.look_up(counts, NAMESPACE);
     text.if_equal(R0, 0, JumpLabel::Exit);
     text.label(JumpLabel::Add);
-    text.set(R1, 1);
-    // lock *(u64 *)(r0 + 0) += r1
-    text.put(0xdb, R0, R1, 0, 0);
+    text.increase(R0);
     text.label(JumpLabel::Exit);
     text.set(R0, 0);
     text.exit();

@@ -88,7 +88,7 @@ pub(super) fn build_program(
     text.look_up(devices, ADDRESS);
     text.if_equal(R0, 0, JumpLabel::Pass);
     text.load(DEVICE, R0, 0);
-    count(&mut text, packets);
+    text.count(packets, COUNT, JumpLabel::Pass);
     redirect(&mut text, program);
     text.exit();
     text.label(JumpLabel::Pass);
@@ -103,17 +103,6 @@ pub(super) fn passing_program(program: PairProgram) -> Vec<BpfInstruction> {
     text.set(R0, Hook::new(program).pass);
     text.exit();
     text.finish()
-}
-
-/// Adds one to this core's count. No other program writes it, and this one is not interrupted by itself.
-fn count(text: &mut ProgramBuilder<JumpLabel>, packets: BorrowedFd<'_>) {
-    text.set(R1, 0);
-    text.store_word(STACK, COUNT, R1);
-    text.look_up(packets, COUNT);
-    text.if_equal(R0, 0, JumpLabel::Pass);
-    text.load(R1, R0, 0);
-    text.add(R1, 1);
-    text.store(R0, 0, R1);
 }
 
 /// Calls the helper that names the device, and returns its result.

@@ -82,11 +82,6 @@ impl<L: Copy + PartialEq> ProgramBuilder<L> {
         self.put(0x69, to, from, offset, 0);
     }
 
-    /// Stores eight bytes in memory.
-    pub(crate) fn store(&mut self, to: u8, offset: i16, from: u8) {
-        self.put(0x7b, to, from, offset, 0);
-    }
-
     /// Stores four bytes in memory.
     pub(crate) fn store_word(&mut self, to: u8, offset: i16, from: u8) {
         self.put(0x63, to, from, offset, 0);
@@ -109,6 +104,23 @@ impl<L: Copy + PartialEq> ProgramBuilder<L> {
         self.copy(R2, STACK);
         self.add(R2, i32::from(key));
         self.call(LOOK_UP);
+    }
+
+    /// Adds one to the eight bytes at an address, also if another program adds to them: one that a process runs can be
+    /// preempted.
+    pub(crate) fn increase(&mut self, address: u8) {
+        self.set(R1, 1);
+        // lock *(u64 *)(address + 0) += r1
+        self.put(0xdb, address, R1, 0, 0);
+    }
+
+    /// Adds one to this core's count in an array of one element. The four bytes of the stack at `key` are overwritten.
+    pub(crate) fn count(&mut self, counts: BorrowedFd<'_>, key: i16, missing: L) {
+        self.set(R1, 0);
+        self.store_word(STACK, key, R1);
+        self.look_up(counts, key);
+        self.if_equal(R0, 0, missing);
+        self.increase(R0);
     }
 
     /// Jumps.

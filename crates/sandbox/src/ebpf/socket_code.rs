@@ -127,13 +127,7 @@ pub(super) fn redirecting_program(
     text.set(R4, TO_RECEIVER);
     text.call(REDIRECT_TO_SOCKET);
     text.if_equal(R0, 0, JumpLabel::Pass);
-    text.set(R1, 0);
-    text.store_word(STACK, COUNT, R1);
-    text.look_up(redirected, COUNT);
-    text.if_equal(R0, 0, JumpLabel::Pass);
-    text.load(R1, R0, 0);
-    text.add(R1, 1);
-    text.store(R0, 0, R1);
+    text.count(redirected, COUNT, JumpLabel::Pass);
     pass(text)
 }
 
