@@ -171,6 +171,20 @@ fn an_archive_is_whole_and_shows_the_same_elsewhere() {
 }
 
 #[test]
+fn an_archive_comes_back_from_a_log() {
+    let scratch = ScratchDirectory::new();
+    let (tare, _) = measured(&scratch, &["--network", "host", "--blocks", "2"]);
+    tare.run(&["bundle", "out", "--out", "x.tar.gz"]).expect(0);
+    let logged = tare.run(&["bundle", "out", "--base64"]).expect(0).text();
+    assert!(logged.lines().all(|line| line.len() <= 76), "lines are short");
+    let file = scratch.write_file("logged", &logged);
+    let decoded = Command::new("base64").arg("--decode").arg(file).output().expect("base64");
+    assert!(decoded.status.success());
+    assert!(decoded.stdout == std::fs::read(scratch.path("x.tar.gz")).expect("an archive"));
+    tare.run(&["bundle", "out", "--base64", "--out", "y"]).assert_error(2, &["--base64"]);
+}
+
+#[test]
 fn an_archive_opens_as_it_was_sealed_or_not_at_all() {
     let scratch = ScratchDirectory::new();
     let (tare, _) = measured(&scratch, &["--network", "host,bridge", "--blocks", "2"]);

@@ -28,15 +28,48 @@ fn the_role_of_a_run_is_printed_for_a_namespace() {
 }
 
 #[test]
-fn the_job_of_the_package_has_the_printed_role_and_this_version() {
+fn the_job_and_the_chart_have_the_printed_role() {
     let scratch = ScratchDirectory::new();
     let file = |name: &str| {
         std::fs::read_to_string(repository().join("packaging/kubernetes").join(name)).unwrap()
     };
     let printed = Tare::in_directory(scratch.root()).run(&["kubernetes", "rbac"]).expect(0).text();
     assert_eq!(file("role.yaml"), printed);
-    let image = format!("image: tare:{}\n", env!("CARGO_PKG_VERSION"));
-    assert!(file("job.yaml").contains(&image), "{image}");
+    let rules = printed.split_once("\nrules:\n").and_then(|(_, rest)| rest.split_once("---\n"));
+    let rules = rules.expect("the Role's rules").0;
+    let of_chart = file("chart/templates/account.yaml");
+    assert!(of_chart.contains(&format!("\nrules:\n{rules}---\n")), "{rules}");
+}
+
+#[test]
+fn a_dry_run_of_the_client_prints_objects_and_asks_no_cluster() {
+    let scratch = ScratchDirectory::new();
+    let tare = Tare::in_directory(scratch.root()).with_variable("KUBECONFIG", "/nonexistent");
+    let run = |more: &[&str]| {
+        let asked = ["run", "--network", "host,k8s:host,k8s:service", "--dry-run=client"];
+        tare.run(&[&asked[..], more].concat())
+    };
+    let options =
+        ["--namespace", "net", "--clients", "2", "--pod-image", "registry.example/tare:1"];
+    let yaml = run(&[&options[..], &["-o", "yaml"]].concat()).expect(0).text();
+    assert_eq!(yaml, run(&options).expect(0).text(), "YAML is the default");
+    assert_eq!(yaml.matches("\n  namespace: net\n").count(), 1 + 2 * 3 + 1, "{yaml}");
+    for words in ["kind: ConfigMap\n", "name: tare-example-host-client-1\n", "type: ClusterIP\n"] {
+        assert!(yaml.contains(words), "{words}: {yaml}");
+    }
+    let list = run(&[&options[..], &["-o", "json"]].concat()).expect(0).json();
+    assert_eq!(list["kind"], "List");
+    let items = list["items"].as_array().expect("items");
+    let kinds: Vec<&str> = items.iter().filter_map(|one| one["kind"].as_str()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == "Pod").count(), 6, "{kinds:?}");
+    assert_eq!(items[1]["spec"]["containers"][0]["image"], "registry.example/tare:1");
+    assert!(items.iter().all(|one| one["apiVersion"] == "v1"), "{list}");
+    run(&["-o", "run"]).assert_error(2, &["`run` for -o", "expected yaml or json"]);
+    tare.run(&["run", "--network", "host", "--dry-run=client"])
+        .assert_error(2, &["no network of the plan is in a cluster"]);
+    tare.run(&["run", "--network", "k8s:service", "--servers", "2", "--dry-run=client"])
+        .assert_error(1, &["k8s:service", "--servers 1"]);
+    assert_eq!(std::fs::read_dir(scratch.root()).unwrap().count(), 0, "nothing is written");
 }
 
 #[test]

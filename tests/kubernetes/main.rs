@@ -6,9 +6,12 @@
     reason = "a failure fails the test"
 )]
 
+mod chart;
 mod cluster;
+mod daemons;
 mod ends;
 mod job;
+mod manifest;
 mod measured;
 mod names;
 mod node_pairs;

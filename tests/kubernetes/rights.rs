@@ -7,7 +7,7 @@ use support::program::binary;
 const EVENTS: &str = "\"events\"";
 
 /// Returns the Role that `tare kubernetes rbac` prints, bound to the certificate's user.
-fn role(cluster: &Cluster) -> String {
+pub(crate) fn role(cluster: &Cluster) -> String {
     let output = cluster.command("admin", binary()).args(["kubernetes", "rbac"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let manifest = String::from_utf8(output.stdout).unwrap();

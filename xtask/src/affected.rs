@@ -93,6 +93,7 @@ const TABLE: &[(&str, &[TestPart])] = &[
     // Programs of a test cluster, which has its own lane.
     ("xtask/cluster/", NONE),
     ("xtask/cluster-addons/", NONE),
+    ("xtask/helm/", NONE),
     ("xtask/src/cluster_programs.rs", NONE),
     // What `make check` runs.
     ("xtask/src/advisories.rs", NONE),

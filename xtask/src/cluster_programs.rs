@@ -41,6 +41,14 @@ static ADDONS: ProgramModule = ProgramModule {
     stamp: ".addons.sha256",
 };
 
+/// The client of charts, of a version whose libraries are those of the cluster's.
+static HELM: ProgramModule = ProgramModule {
+    directory: "xtask/helm",
+    sources: &["go.mod", "go.sum"],
+    programs: &["helm"],
+    stamp: ".helm.sha256",
+};
+
 /// Programs that networks of the lab run, which find them by their names.
 const LAB_PROGRAMS: [&str; 2] = ["kube-apiserver", "kube-proxy"];
 
@@ -62,6 +70,11 @@ pub(crate) fn run(repository: &Repository) -> Result<TaskResult> {
     ADDONS.build_if_stale(repository, &programs, |module| {
         eprintln!("building the programs that a cluster may have: a minute or two");
         process::run(&mut plain_build(repository, module, ".", &programs.join("cluster-addons")))
+    })?;
+    HELM.build_if_stale(repository, &programs, |module| {
+        eprintln!("building helm: a minute or two");
+        let package = "helm.sh/helm/v3/cmd/helm";
+        process::run(&mut plain_build(repository, module, package, &programs.join("helm")))
     })?;
     link_lab_programs(&repository.path("target/tools/bin"))
 }

@@ -15,6 +15,7 @@ mod counter_watch;
 mod deployment;
 mod deployment_guard;
 mod link;
+mod network_daemons;
 mod networks;
 mod nodes;
 mod objects;
@@ -36,7 +37,7 @@ mod session;
 
 pub use access::role_manifest;
 pub use cleaner::{ClusterCleaner, ClusterRun};
-pub use networks::{PREFIX, cluster_networks};
+pub use networks::{PREFIX, PlannedNetwork, RunManifest, cluster_networks};
 pub use nodes::NamedNodes;
 pub use options::ClusterOptions;
 pub use place::ClusterPlace;

@@ -163,7 +163,7 @@ pub(crate) fn pod_object(
             "name": run.object_name(request.network, &request.member_name()),
             "labels": labels,
             "annotations": annotations,
-            "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
+            "ownerReferences": owner.map(|owner| [owner]),
         },
         "spec": {
             "restartPolicy": "Never",
@@ -196,11 +196,12 @@ pub(crate) fn pod_object(
                     "limits": {"memory": "512Mi"},
                 },
             }],
-            "affinity": request.node.affinity(&pod_labels(run, request.network, PodRole::Server)),
-            "nodeSelector": node_selector(&options.node_labels),
-            "tolerations": options.tolerations.iter().map(|key| toleration(key)).collect::<Vec<_>>(),
+            "affinity":
+                non_empty(request.node.affinity(&pod_labels(run, request.network, PodRole::Server))),
+            "nodeSelector": non_empty(node_selector(&options.node_labels)),
+            "tolerations": non_empty(options.tolerations.iter().map(|key| toleration(key)).collect()),
             "imagePullSecrets":
-                options.pull_secrets.iter().map(|name| json!({"name": name})).collect::<Vec<_>>(),
+                non_empty(options.pull_secrets.iter().map(|name| json!({"name": name})).collect()),
             "priorityClassName": options.priority_class,
         },
     }))
@@ -237,7 +238,7 @@ pub(crate) fn network_metadata(
     json!({
         "name": run.object_name(network, name),
         "labels": labels,
-        "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
+        "ownerReferences": owner.map(|owner| [owner]),
     })
 }
 
@@ -258,6 +259,13 @@ pub(crate) fn service_ports(ports: &[PublishedPort]) -> Value {
         })
     };
     ports.iter().map(port).collect()
+}
+
+/// Returns a field's value, or none where it says nothing.
+fn non_empty(value: Value) -> Option<Value> {
+    let is_empty = value.as_array().is_some_and(Vec::is_empty)
+        || value.as_object().is_some_and(serde_json::Map::is_empty);
+    (!is_empty).then_some(value)
 }
 
 fn toleration(key: &str) -> Value {
@@ -311,6 +319,11 @@ mod tests {
         assert_eq!(own["capabilities"]["drop"], json!(["ALL"]));
         assert_eq!(spec["hostNetwork"], false);
         assert_eq!(spec["automountServiceAccountToken"], false);
+        // What is not asked for is not there, rather than empty.
+        for absent in ["affinity", "nodeSelector", "tolerations", "imagePullSecrets"] {
+            assert_eq!(spec.get(absent), None, "{absent}");
+        }
+        assert_eq!(pod["metadata"].get("ownerReferences"), None);
         assert!(spec["activeDeadlineSeconds"].as_u64().is_some_and(|seconds| seconds > 0));
         assert!(
             pod["metadata"]["name"].as_str().is_some_and(|name| name.ends_with("-pod-client-3"))

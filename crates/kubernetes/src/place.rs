@@ -3,6 +3,8 @@
 use crate::access::{POLICY_RIGHTS, RUN_RIGHTS, check_rights};
 use crate::cluster_client::ask_once;
 use crate::cluster_error::{cluster_error, is_forbidden};
+use crate::network_daemons::network_daemons;
+use crate::networks::{PlannedNetwork, RunManifest};
 use crate::nodes::{NodeChoice, NodeRules};
 use crate::objects::{PodNetwork, PodRequest, PodRole, pod_object};
 use crate::options::ClusterOptions;
@@ -43,6 +45,26 @@ impl ClusterPlace {
         }
     }
 
+    /// Creates a place of which is assumed that its cluster is there and permits everything: for runs that are only
+    /// printed. It is not asked.
+    #[must_use]
+    pub fn assumed(options: ClusterOptions) -> Self {
+        let place = Self::new(options);
+        place.found.get_or_init(|| Ok(ClusterDescription::default()));
+        place.admits_host_pods.get_or_init(|| Ok(()));
+        place.permits_policies.get_or_init(|| Ok(()));
+        place
+    }
+
+    /// Returns the objects that a run of these networks makes, as far as they are known beforehand. Networks of other
+    /// places have none.
+    ///
+    /// # Errors
+    /// A network cannot have its shape.
+    pub fn run_manifest(&self, networks: &[PlannedNetwork<'_>]) -> Result<RunManifest, Error> {
+        RunManifest::new(&self.options, networks)
+    }
+
     /// Returns the cluster's description, if there is one and this user may do there what a run needs. It is asked once,
     /// in the calling thread.
     ///
@@ -58,11 +80,15 @@ impl ClusterPlace {
             let version = client.apiserver_version().await;
             let version = version
                 .map_err(|refusal| cluster_error("reach the Kubernetes cluster", &refusal))?;
-            let rights = check_rights(client, &address.namespace, &RUN_RIGHTS).await;
-            Ok(rights.map(|()| ClusterDescription {
+            let rights = check_rights(client.clone(), &address.namespace, &RUN_RIGHTS).await;
+            if let Err(missing) = rights {
+                return Ok(Err(missing));
+            }
+            Ok(Ok(ClusterDescription {
                 version: version.git_version,
                 identity: short_hash(&address.url),
                 namespace: address.namespace,
+                network_daemons: network_daemons(client).await,
                 image,
                 pods,
             }))

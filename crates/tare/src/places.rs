@@ -23,6 +23,17 @@ impl Places {
         }
     }
 
+    /// Returns the places that the flags name, with a cluster that is not asked: for plans that are only printed.
+    pub(crate) fn with_assumed_cluster(
+        docker: &DockerArguments,
+        cluster: &ClusterArguments,
+    ) -> Self {
+        Self {
+            docker: DockerSupport::from_arguments(docker),
+            cluster: ClusterSupport::assumed_from_arguments(cluster),
+        }
+    }
+
     /// Returns the places of a run that is to be resumed.
     pub(crate) fn from_recorded(engines: &[EngineDescription], cluster: &ClusterArguments) -> Self {
         Self {

@@ -174,7 +174,8 @@ fn executed(arguments: &[String], execution: Execution) -> Vec<&str> {
         Execution::AsWritten => {}
         Execution::WithoutMeasuring(subcommand, flag) => {
             executed.splice(..executed.len().min(1), [subcommand]);
-            if !executed.contains(&flag) {
+            let is_flag = |word: &&str| word.split('=').next() == Some(flag);
+            if !executed.iter().any(is_flag) {
                 executed.push(flag);
             }
         }

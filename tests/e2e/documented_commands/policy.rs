@@ -46,8 +46,9 @@ pub(super) const EXECUTIONS: [(&str, &[Execution]); 15] = [
 const DRY_RUN: Execution = Execution::WithoutMeasuring("run", "--dry-run");
 
 /// Other programs that the documentation calls in scripts, and the reason why no test here runs them.
-pub(super) const NOT_RUN: [(&str, &str); 8] = [
+pub(super) const NOT_RUN: [(&str, &str); 9] = [
     ("docker", "it needs an engine, and an image that is only an example"),
+    ("helm", "it needs a cluster; tests/kubernetes installs the same chart"),
     ("jq", "it is the reader's own; docs/schema/run.json has the field that it reads"),
     ("kind", "it makes clusters in containers, which need images of a registry"),
     ("kubectl", "it needs a cluster; tests/kubernetes applies the same folders"),

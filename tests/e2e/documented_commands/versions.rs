@@ -3,10 +3,13 @@
 use super::read;
 
 /// Files, with the text before and after the version.
-const NAMED: [(&str, &str, &str); 6] = [
+const NAMED: [(&str, &str, &str); 9] = [
     ("CHANGELOG.md", "## ", "\n"),
     ("CITATION.cff", "\nversion: ", "\n"),
     ("packaging/README.md", " tare:", " run "),
+    ("packaging/kubernetes/chart/Chart.yaml", "\nversion: ", "\n"),
+    ("packaging/kubernetes/chart/Chart.yaml", "\nappVersion: ", "\n"),
+    ("packaging/kubernetes/chart/values.yaml", "\n  name: tare:", "\n"),
     ("packaging/kubernetes/job.yaml", "image: tare:", "\n"),
     ("packaging/kubernetes/nightly/baseline.yaml", "image: tare:", "\n"),
     ("packaging/kubernetes/nightly/cronjob.yaml", "image: tare:", "\n"),

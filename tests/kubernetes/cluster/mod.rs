@@ -264,7 +264,7 @@ impl ProxyMode {
 }
 
 /// Returns the directory of the cluster's programs.
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let directory = support::schema::repository().join("target/tools/cluster");
     let is_built = directory.join("cluster-programs").is_file();
     assert!(is_built, "{} is missing: make setup-kubernetes", directory.display());

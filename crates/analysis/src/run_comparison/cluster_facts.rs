@@ -10,7 +10,11 @@ pub(super) fn cluster_facts(document: &Document) -> BTreeMap<String, String> {
     let of_cluster = [("identity", &cluster.identity), ("version", &cluster.version)];
     let of_cluster = of_cluster.map(|(name, value)| (format!("cluster:{name}"), value.clone()));
     let raised = ("cluster:raised".to_owned(), cluster.pods.raised_anew().to_owned());
-    of_cluster.into_iter().chain([raised]).chain(node_facts(document)).collect()
+    // Another user of the cluster may not see them.
+    let daemons = (!cluster.network_daemons.is_empty())
+        .then(|| ("cluster:network-daemons".to_owned(), cluster.network_daemons.join(", ")));
+    let facts = of_cluster.into_iter().chain([raised]).chain(daemons);
+    facts.chain(node_facts(document)).collect()
 }
 
 /// Returns what pods saw of their nodes. Pods that see less, and other blocks, do not make it another value.

@@ -170,6 +170,25 @@ fn another_plugin_of_a_cluster_is_told() {
 }
 
 #[test]
+fn another_version_of_a_plugin_is_told_where_both_runs_could_see_it() {
+    let on = |daemons: &[&str]| {
+        let mut journal = run(&[("k8s:pod", &[10.0, 10.0])]);
+        journal.run.environment.cluster = Some(ClusterDescription {
+            network_daemons: daemons.iter().map(|&one| one.to_owned()).collect(),
+            ..ClusterDescription::default()
+        });
+        journal
+    };
+    let found = |daemons: &[&str]| -> Vec<String> {
+        let before = on(&["Cilium v1.18.0", "kube-proxy v1.35.0"]);
+        let comparison = compared(&[before], &[on(daemons)], &CompareOptions::default());
+        comparison.differences.into_iter().map(|one| one.what).collect()
+    };
+    assert_eq!(found(&["Cilium v1.19.1", "kube-proxy v1.35.0"]), ["cluster:network-daemons"]);
+    assert_eq!(found(&[]), [] as [&str; 0]);
+}
+
+#[test]
 fn a_figure_of_zero_and_a_single_block_leave_a_doubt() {
     let fine = run(&[("host", &[10.0, 10.0])]);
     for other in [run(&[("host", &[10.0, 0.0])]), run(&[("host", &[0.0])])] {

@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod hops;
+mod manifest;
 mod node_pair;
 mod policy_proof;
 mod script;
@@ -25,6 +26,8 @@ use tare_network::{
     NodeKind, Requirement, Shape, Topology, UnmetRequirement,
 };
 use tare_record::{Finding, PodLifetime};
+
+pub use manifest::{PlannedNetwork, RunManifest};
 
 /// Prefix of the names of these networks.
 pub const PREFIX: &str = "k8s:";

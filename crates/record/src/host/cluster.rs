@@ -13,6 +13,10 @@ pub struct ClusterDescription {
     pub identity: String,
     /// Namespace of the run's pods.
     pub namespace: String,
+    /// Programs of the cluster's network that DaemonSets run on its nodes, with their versions, for example
+    /// `Cilium v1.19.1`. Empty where the user may not list them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network_daemons: Vec<String>,
     /// Image of the run's pods, as it was named.
     pub image: String,
     /// Time for which a network's pods stay.

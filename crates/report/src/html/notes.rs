@@ -6,7 +6,10 @@ use super::subject::group_thousands;
 use crate::notes::{NoteExtent, remarks};
 use crate::number;
 use tare_record::journal::RunHeader;
-use tare_record::{BlockPolicy, Document, Environment, Nanos, WarmUpPolicy, WorkloadPlan, counted};
+use tare_record::{
+    BlockPolicy, ClusterDescription, Document, Environment, Nanos, WarmUpPolicy, WorkloadPlan,
+    counted,
+};
 
 /// Flags for the destination of output, and whether they take a value. `--load-modules` is removed as well.
 const OUTPUT_FLAGS: [(&str, bool); 5] =
@@ -93,12 +96,27 @@ pub(crate) fn machine(environment: &Environment) -> Vec<Element> {
         (device.name.clone(), facts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
     });
     let more = [
+        of("Kubernetes cluster", environment.cluster.as_ref().map_or(Vec::new(), cluster_facts)),
         of("Programs", pairs(&environment.programs)),
         of("Sysctls", pairs(&environment.sysctls)),
         of("Mitigations", pairs(&environment.mitigations)),
         of("Devices", devices.collect()),
     ];
     std::iter::once(first).chain(more.into_iter().flatten()).collect()
+}
+
+/// Returns what is known of a cluster, by name.
+fn cluster_facts(cluster: &ClusterDescription) -> Vec<(String, String)> {
+    [
+        ("API server", cluster.version.clone()),
+        ("Network daemons", cluster.network_daemons.join(", ")),
+        ("Image of the pods", cluster.image.clone()),
+        ("Raised anew by each block", cluster.pods.raised_anew().to_owned()),
+    ]
+    .into_iter()
+    .filter(|(_, value)| !value.is_empty())
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
 }
 
 /// Describes how long a workload's traffic flows in a trial, and how that is divided.

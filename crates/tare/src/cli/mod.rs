@@ -24,7 +24,7 @@ pub(crate) use docker::{CleanArguments, ImageArguments};
 #[cfg(feature = "kubernetes")]
 pub(crate) use kubernetes::{KubernetesAction, KubernetesArguments};
 pub(crate) use probe::{ListenArguments, ProbeArguments};
-pub(crate) use run::{RunArguments, ShapeArguments};
+pub(crate) use run::{DryRunOutput, RunArguments, ShapeArguments};
 
 /// Measures the cost of container networks, with confidence intervals.
 #[derive(Debug, Parser)]
@@ -231,6 +231,10 @@ pub(crate) struct BundleArguments {
     /// Archive to write [default: tare-STUDY-SEED.tar.gz]
     #[arg(short, long, value_name = "F")]
     pub(crate) out: Option<PathBuf>,
+    /// Print the archive in base64 instead of writing it, for places from which only a log comes back: `base64 --decode`
+    /// gives the archive
+    #[arg(long, conflicts_with = "out")]
+    pub(crate) base64: bool,
     /// Keep only what is known to be public: no name of a device, host or user, no address, path, registry or time of day
     #[arg(long)]
     pub(crate) redact: bool,

@@ -3,7 +3,7 @@
 use crate::docker::DockerArguments;
 use crate::kubernetes::ClusterArguments;
 use crate::traffic_flags::TrafficArguments;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tare_record::{AblationFactor, Family, Metric, Offload, Placement};
 use tare_study::{Percent, SliceLength, TimeSpan, WarmUpSpan};
@@ -132,9 +132,17 @@ pub(crate) struct RunArguments {
     /// Write the HTML page with all figures to this file
     #[arg(long, value_name = "F", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
-    /// Print the plan without measuring
-    #[arg(long, help_heading = "Output")]
-    pub(crate) dry_run: bool,
+    /// Print without measuring: the plan, or with --dry-run=client all objects that the run makes in a Kubernetes cluster,
+    /// which is not asked. There `-o yaml` and `-o json` are formats, as kubectl has them [default: yaml]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "plan",
+        help_heading = "Output"
+    )]
+    pub(crate) dry_run: Option<DryRunOutput>,
     /// Print one JSON document instead of the table
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -148,6 +156,15 @@ pub(crate) struct RunArguments {
     /// Run even if it takes more than half of the host's free resources: neighbours, tracked connections, process IDs
     #[arg(long, help_heading = "Permissions")]
     pub(crate) force: bool,
+}
+
+/// Output of a run that measures nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DryRunOutput {
+    /// The plan
+    Plan,
+    /// Objects that the run makes in a Kubernetes cluster
+    Client,
 }
 
 /// Shapes: every combination of the values is measured.

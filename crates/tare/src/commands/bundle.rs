@@ -4,6 +4,8 @@ use crate::cli::BundleArguments;
 use crate::exit::{CommandExit, usage_error};
 use crate::output_file::write_whole;
 use anyhow::Context as _;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use std::path::PathBuf;
 use tare_record::journal::{Journal, Record};
 use tare_report::Page;
@@ -15,6 +17,10 @@ pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<CommandExit> {
         journal = tare_report::redact(journal)?;
     }
     let name = archive_name(&journal);
+    if arguments.base64 {
+        crate::output::print(&base64_lines(&archive(&journal, &name)?))?;
+        return Ok(CommandExit::Done);
+    }
     let path = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.tar.gz")));
     if path.symlink_metadata().is_ok() {
         return Err(usage_error(anyhow::anyhow!(
@@ -22,13 +28,25 @@ pub(crate) fn run(arguments: &BundleArguments) -> anyhow::Result<CommandExit> {
             path.display()
         )));
     }
-    let document = tare_analysis::document(&journal, None)?;
-    let picture = tare_analysis::chart_data(&journal)?;
-    let page = Page { document: &document, run: &journal.run, picture: &picture };
-    let bytes = tare_report::bundle(&page, &journal_text(&journal)?, &name)?;
+    let bytes = archive(&journal, &name)?;
     write_whole(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
     crate::output::print(&path.display().to_string())?;
     Ok(CommandExit::Done)
+}
+
+/// Packs a run into an archive, whose directory has this name.
+fn archive(journal: &Journal, name: &str) -> anyhow::Result<Vec<u8>> {
+    let document = tare_analysis::document(journal, None)?;
+    let picture = tare_analysis::chart_data(journal)?;
+    let page = Page { document: &document, run: &journal.run, picture: &picture };
+    Ok(tare_report::bundle(&page, &journal_text(journal)?, name)?)
+}
+
+/// Returns bytes in base64, in lines as MIME has them (RFC 2045, 6.8): loggers cut or join longer ones.
+fn base64_lines(bytes: &[u8]) -> String {
+    /// Bytes of a line of 76 characters.
+    const LINE: usize = 57;
+    bytes.chunks(LINE).map(|line| STANDARD.encode(line) + "\n").collect()
 }
 
 /// Returns the name of the archive's directory.

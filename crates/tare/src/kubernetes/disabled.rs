@@ -1,8 +1,9 @@
 //! Kubernetes support in a build without Kubernetes: there is no cluster.
 
-use super::ClusterArguments;
+use super::{ClusterArguments, ManifestFormat};
 use tare_network::Network;
 use tare_record::{ClusterDescription, Plan};
+use tare_traffic::WorkloadRegistry;
 
 /// Says that there is no cluster to clean.
 #[cfg(feature = "docker")]
@@ -21,6 +22,21 @@ pub(crate) struct ClusterSupport;
 impl ClusterSupport {
     pub(crate) fn from_arguments(_: &ClusterArguments) -> Self {
         Self
+    }
+
+    pub(crate) fn assumed_from_arguments(_: &ClusterArguments) -> Self {
+        Self
+    }
+
+    pub(crate) fn run_manifest(
+        &self,
+        _: &Plan,
+        _: &WorkloadRegistry,
+        _: ManifestFormat,
+    ) -> anyhow::Result<String> {
+        anyhow::bail!(
+            "this tare was built without Kubernetes: build it with `--features kubernetes`"
+        )
     }
 
     pub(crate) fn networks(&self) -> Vec<Box<dyn Network>> {

@@ -49,6 +49,15 @@ pub(crate) enum RaisedParts {
     Pods,
 }
 
+/// Format of objects of a cluster that are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ManifestFormat {
+    /// Documents of YAML.
+    Yaml,
+    /// A list of the API in JSON.
+    Json,
+}
+
 /// Options of the networks of a Kubernetes cluster.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ClusterArguments {

@@ -31,6 +31,7 @@ const RULES: &[(&str, Rule)] = &[
     ("environment.cluster.identity", Rule::Remove),
     ("environment.cluster.image", Rule::Image),
     ("environment.cluster.namespace", Rule::Remove),
+    ("environment.cluster.network_daemons.[]", Rule::Keep),
     ("environment.cluster.version", Rule::Keep),
     ("environment.congestion_control", Rule::Keep),
     ("environment.congestion_controls_allowed.[]", Rule::Keep),

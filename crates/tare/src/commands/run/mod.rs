@@ -1,11 +1,13 @@
 //! `tare run`: builds a plan from flags and a study, and measures it.
 
+mod dry_run;
+
 use crate::catalogue::{self, BuildCatalogue, build_catalogue_with};
-use crate::cli::{RunArguments, ShapeArguments};
+use crate::cli::{DryRunOutput, RunArguments, ShapeArguments};
 use crate::commands::measure::{self, MeasureOptions};
 use crate::congestion;
 use crate::exit::{CommandExit, usage_error};
-use crate::foreign_request::{ForeignRequest, announce_granted, join_requests};
+use crate::foreign_request::{announce_granted, join_requests};
 use crate::output;
 use crate::own_networks::{OwnNetworks, network_requests};
 use crate::places::Places;
@@ -13,7 +15,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_network::{NodeLink, NodeLinkError, UnmetRequirement};
 use tare_observe::perf_counters::{self, CountersUnavailable};
-use tare_record::{BlockPolicy, Metric, Placement, Plan, SkippedNetwork, WorkloadPlan};
+use tare_record::{BlockPolicy, Metric, Placement, Plan, WorkloadPlan};
 use tare_study::{
     Catalogue as _, NameOrigin, ShapeLists, SliceLength, StoppingRule, Study, StudyMethod,
     WorkloadSpec,
@@ -25,7 +27,14 @@ const DEFAULT_STUDY: &str = "tour";
 /// Measures the plan of the study and the flags.
 pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
     let modules = catalogue::module_policy(arguments.load_modules);
-    let places = Places::from_arguments(&arguments.docker, &arguments.cluster);
+    let places = match arguments.dry_run {
+        Some(DryRunOutput::Client) => {
+            Places::with_assumed_cluster(&arguments.docker, &arguments.cluster)
+        }
+        Some(DryRunOutput::Plan) | None => {
+            Places::from_arguments(&arguments.docker, &arguments.cluster)
+        }
+    };
     let everything = build_catalogue_with(None, modules, &places);
     let study = load_study(arguments.study.as_deref().unwrap_or(DEFAULT_STUDY))?;
     // The networks of a study that is built in are as trusted as tare is.
@@ -33,9 +42,13 @@ pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<CommandExit> {
     let plan = plan(study, &arguments, &everything)?;
     let own = OwnNetworks::from_arguments(&arguments.networks);
     let asked = if is_foreign { network_requests(&plan, &own, &everything) } else { Vec::new() };
-    if arguments.dry_run {
-        output::print(&dry_run(&plan, &asked, arguments.json)?)?;
-        return Ok(if plan.refused.is_empty() { CommandExit::Done } else { CommandExit::Failed });
+    match arguments.dry_run {
+        Some(DryRunOutput::Plan) => return dry_run::print_plan(&plan, &asked, arguments.json),
+        Some(DryRunOutput::Client) => {
+            let format = dry_run::manifest_format(arguments.out.as_deref(), arguments.json)?;
+            return dry_run::print_manifest(&plan, &places.cluster, &everything, format);
+        }
+        None => {}
     }
     if !arguments.allow_exec && !asked.is_empty() {
         return Err(usage_error(anyhow::anyhow!(
@@ -317,43 +330,6 @@ fn named(name: &str, studied: &[WorkloadSpec]) -> Vec<WorkloadSpec> {
     } else {
         found
     }
-}
-
-/// Formats the plan for display or as JSON, with the order of the first blocks and what it needs permission for.
-fn dry_run(plan: &Plan, asked: &[ForeignRequest], json: bool) -> anyhow::Result<String> {
-    if json {
-        return Ok(serde_json::to_string_pretty(plan)?);
-    }
-    let mut text =
-        format!("study {}, seed {}, baseline {}\n", plan.study, plan.seed, plan.baseline);
-    for workload in &plan.workloads {
-        let metrics: Vec<_> = workload.metrics.iter().map(|metric| metric.name()).collect();
-        text.push_str(&format!(
-            "workload {}, {}: {}\n",
-            workload.name,
-            workload.duration,
-            metrics.join(", ")
-        ));
-    }
-    for number in 0..3 {
-        let turns = tare_study::block_order::order_block(plan, tare_record::Phase::Main, number);
-        let order: Vec<_> =
-            turns.iter().map(|turn| plan.networks[turn.network].label.as_str()).collect();
-        text.push_str(&format!("block {number}: {}\n", order.join(" ")));
-    }
-    for request in asked {
-        text.push_str(&format!("needs --allow-exec: {request}\n"));
-    }
-    for finding in &plan.findings {
-        text.push_str(&format!("note: {finding}\n"));
-    }
-    for skipped in SkippedNetwork::group_by_reason(&plan.skipped) {
-        text.push_str(&format!(
-            "skipped {}: {}: {}\n",
-            skipped.network, skipped.reason, skipped.remedy
-        ));
-    }
-    Ok(text)
 }
 
 /// Returns a directory name that does not exist yet, from the study and the time.
