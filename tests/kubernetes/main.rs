@@ -13,6 +13,7 @@ mod ends;
 mod job;
 mod manifest;
 mod measured;
+mod mesh;
 mod names;
 mod node_pairs;
 mod policies;

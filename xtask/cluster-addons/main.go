@@ -1,5 +1,5 @@
-// Programs that a cluster may have or not, in one binary for the test cluster: its resolver, and the enforcement of
-// network policies. Called by a link's name, or with the name of one of them as its first word.
+// Programs that a cluster may have or not, in one binary for the test cluster: its resolver, the enforcement of network
+// policies, and the proxy of a mesh. Called by a link's name, or with the name of one of them as its first word.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 var programs = map[string]func() error{
 	"coredns":           runResolver,
 	"policy-controller": runPolicyController,
+	"mesh-proxy":        runMeshProxy,
 }
 
 func main() {
@@ -21,7 +22,7 @@ func main() {
 		os.Args = os.Args[1:]
 	}
 	if !known {
-		fmt.Fprintln(os.Stderr, "usage: cluster-addons coredns|policy-controller [ARGUMENT...]")
+		fmt.Fprintln(os.Stderr, "usage: cluster-addons coredns|policy-controller|mesh-proxy [ARGUMENT...]")
 		os.Exit(2)
 	}
 	if err := run(); err != nil {

@@ -36,7 +36,7 @@ static CLUSTER: ProgramModule = ProgramModule {
 /// Programs that a cluster may have or not: another module, so that its dependencies do not change Kubernetes' own.
 static ADDONS: ProgramModule = ProgramModule {
     directory: "xtask/cluster-addons",
-    sources: &["go.mod", "go.sum", "main.go", "policies.go", "resolver.go"],
+    sources: &["go.mod", "go.sum", "main.go", "mesh.go", "policies.go", "resolver.go"],
     programs: &["cluster-addons"],
     stamp: ".addons.sha256",
 };

@@ -4,8 +4,8 @@ use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, deletion};
 use crate::nodes::{NodeChoice, NodeRules};
 use crate::objects::{
-    PodNetwork, PodRequest, PodRole, PublishedPort, ServiceRequest, pod_object, service_object,
-    service_ports,
+    MeshProxy, PodNetwork, PodRequest, PodRole, PublishedPort, ServiceRequest, pod_object,
+    service_object, service_ports,
 };
 use crate::pods::{delete_pods, start_pods};
 use crate::run_id::NETWORK_LABEL;
@@ -32,6 +32,8 @@ pub(crate) struct DeploymentRequest<'a> {
     pub(crate) pod_network: PodNetwork,
     /// Runtime class of the pods; `None` for the cluster's default runtime.
     pub(crate) runtime_class: Option<RuntimeName>,
+    /// Proxy of a service mesh in the pods.
+    pub(crate) proxy: MeshProxy,
     /// Number of the pair of nodes; `None` if the run has a single pair.
     pub(crate) node_pair: Option<u32>,
     /// Node of the servers.
@@ -106,6 +108,7 @@ impl Deployment {
                 index,
                 pod_network: wanted.pod_network,
                 runtime_class: wanted.runtime_class,
+                proxy: wanted.proxy,
                 node: node.clone(),
             })
             .collect();

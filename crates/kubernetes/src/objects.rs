@@ -15,6 +15,9 @@ use tare_network::RuntimeName;
 /// speaks to it.
 const DEADLINE_SECONDS: u32 = 24 * 3600;
 
+/// Name of tare's container in a pod, in which others may be put.
+pub(crate) const CONTAINER: &str = "tare";
+
 /// User and group in the pods: one that owns nothing.
 const UNPRIVILEGED_ID: u32 = 65532;
 
@@ -46,6 +49,33 @@ pub(crate) enum PodNetwork {
     Host,
 }
 
+/// Proxy of a service mesh in a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MeshProxy {
+    /// A mesh is asked to leave the pod alone.
+    Refused,
+    /// A mesh is asked to put its proxy before the pod.
+    Wanted,
+}
+
+impl MeshProxy {
+    /// Returns the label by which Istio decides.
+    fn istio_label(self) -> &'static str {
+        match self {
+            Self::Refused => "false",
+            Self::Wanted => "true",
+        }
+    }
+
+    /// Returns the annotation by which Linkerd decides.
+    fn linkerd_annotation(self) -> &'static str {
+        match self {
+            Self::Refused => "disabled",
+            Self::Wanted => "enabled",
+        }
+    }
+}
+
 /// Request for a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PodRequest<'a> {
@@ -59,6 +89,8 @@ pub(crate) struct PodRequest<'a> {
     pub(crate) pod_network: PodNetwork,
     /// Runtime class of the pod; `None` for the cluster's default runtime.
     pub(crate) runtime_class: Option<RuntimeName>,
+    /// Proxy of a service mesh in the pod.
+    pub(crate) proxy: MeshProxy,
     /// Node of the pod.
     pub(crate) node: NodeChoice,
 }
@@ -154,9 +186,9 @@ pub(crate) fn pod_object(
     let mut labels = json!(run.labels());
     labels[NETWORK_LABEL] = json!(request.network);
     labels[ROLE_LABEL] = json!(request.role.name());
-    // A mesh would put a proxy before the pod. These are the words by which Istio and Linkerd leave a pod alone.
-    labels["sidecar.istio.io/inject"] = json!("false");
-    let annotations = json!({"linkerd.io/inject": "disabled", "sidecar.istio.io/inject": "false"});
+    let (istio, linkerd) = (request.proxy.istio_label(), request.proxy.linkerd_annotation());
+    labels["sidecar.istio.io/inject"] = json!(istio);
+    let annotations = json!({"linkerd.io/inject": linkerd, "sidecar.istio.io/inject": istio});
     let is_host = request.pod_network == PodNetwork::Host;
     typed(json!({
         "metadata": {
@@ -181,7 +213,7 @@ pub(crate) fn pod_object(
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "containers": [{
-                "name": "tare",
+                "name": CONTAINER,
                 "image": options.image,
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["/tare", "internal", "pod-agent"],
@@ -301,7 +333,8 @@ mod tests {
 
     fn request(node: NodeChoice, pod_network: PodNetwork) -> PodRequest<'static> {
         let (role, index, runtime_class) = (PodRole::Client, 3, None);
-        PodRequest { network: "pod", role, index, pod_network, runtime_class, node }
+        let proxy = MeshProxy::Refused;
+        PodRequest { network: "pod", role, index, pod_network, runtime_class, proxy, node }
     }
 
     fn pod(options: &ClusterOptions, request: &PodRequest<'_>) -> Value {
@@ -339,6 +372,20 @@ mod tests {
         assert_eq!(class(&request), Value::Null);
         request.runtime_class = Some("gvisor".parse().unwrap());
         assert_eq!(class(&request), "gvisor");
+    }
+
+    #[test]
+    fn a_mesh_is_told_whether_its_proxy_is_wanted() {
+        let words = |proxy| {
+            let request = PodRequest { proxy, ..request(anywhere(), PodNetwork::Cluster) };
+            let metadata = pod(&ClusterOptions::default(), &request)["metadata"].clone();
+            let (labels, annotations) = (&metadata["labels"], &metadata["annotations"]);
+            let istio = "sidecar.istio.io/inject";
+            assert_eq!(labels[istio], annotations[istio]);
+            [labels[istio].clone(), annotations["linkerd.io/inject"].clone()]
+        };
+        assert_eq!(words(MeshProxy::Refused), [json!("false"), json!("disabled")]);
+        assert_eq!(words(MeshProxy::Wanted), [json!("true"), json!("enabled")]);
     }
 
     #[test]

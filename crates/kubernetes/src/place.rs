@@ -6,7 +6,7 @@ use crate::cluster_error::{cluster_error, is_forbidden};
 use crate::network_daemons::network_daemons;
 use crate::networks::{PlannedNetwork, RunManifest};
 use crate::nodes::{NodeChoice, NodeRules};
-use crate::objects::{PodNetwork, PodRequest, PodRole, pod_object};
+use crate::objects::{MeshProxy, PodNetwork, PodRequest, PodRole, pod_object};
 use crate::options::ClusterOptions;
 use crate::reaper::Reaper;
 use crate::run_id::RunId;
@@ -125,6 +125,7 @@ impl ClusterPlace {
             index: 0,
             pod_network: PodNetwork::Host,
             runtime_class: None,
+            proxy: MeshProxy::Refused,
             node: NodeChoice::Scheduled(NodeRules::default()),
         };
         let pod = pod_object(&self.run, None, &self.options, &request);

@@ -4,6 +4,7 @@
 use crate::cluster_client::ClusterClient;
 use crate::cluster_error::{cluster_error, is_forbidden, is_not_found};
 use crate::link::{LineBuffer, LinkEndpoint, LinkLine, MAX_PAYLOAD, PodMessage, ProgramRequest};
+use crate::objects::CONTAINER;
 use crate::pods::state;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, AttachParams, AttachedProcess};
@@ -278,7 +279,7 @@ async fn attach(pods: &Api<Pod>, pod: &str) -> Result<AttachedProcess, AttachFai
         stdout: true,
         stderr: false,
         tty: false,
-        container: None,
+        container: Some(CONTAINER.to_owned()),
         max_stdin_buf_size: Some(BUFFER_SIZE),
         max_stdout_buf_size: Some(BUFFER_SIZE),
         max_stderr_buf_size: None,

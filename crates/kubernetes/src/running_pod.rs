@@ -3,13 +3,23 @@
 use crate::cluster_client::ClusterClient;
 use crate::link::ProgramRequest;
 use crate::nodes::ZONE;
+use crate::objects::CONTAINER;
 use crate::pod_link::{LinkState, PodLink};
 use crate::pod_program::PodProgram;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Container, Pod};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tare_network::{Error, Family, INTERNAL};
+
+/// Container that the cluster put into a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InjectedContainer {
+    /// Name of the container.
+    pub(crate) name: String,
+    /// Image of the container.
+    pub(crate) image: Option<String>,
+}
 
 /// Pod that runs.
 pub(crate) struct RunningPod {
@@ -23,6 +33,8 @@ pub(crate) struct RunningPod {
     pub(crate) zone: Option<String>,
     /// Addresses of its node, by which it is reached from outside.
     node_addresses: Vec<IpAddr>,
+    /// Containers that the cluster put into the pod beside tare's: proxies of a mesh.
+    pub(crate) injected: Vec<InjectedContainer>,
     addresses: Vec<IpAddr>,
     link: PodLink,
 }
@@ -47,6 +59,7 @@ impl RunningPod {
             node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default(),
             link: PodLink::open(client, &name),
             name,
+            injected: injected_containers(pod),
             node_addresses,
             addresses,
         }
@@ -105,6 +118,18 @@ impl fmt::Debug for RunningPod {
             .field("node", &self.node)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the containers of a pod beside tare's that run as long as the pod: containers, and those to be started first
+/// that are started again when they end (sidecars, from 1.29 on).
+fn injected_containers(pod: &Pod) -> Vec<InjectedContainer> {
+    let Some(spec) = &pod.spec else { return Vec::new() };
+    let first = spec.init_containers.iter().flatten();
+    let sidecars = first.filter(|one| one.restart_policy.as_deref() == Some("Always"));
+    let others = spec.containers.iter().filter(|one| one.name != CONTAINER);
+    let injected =
+        |one: &Container| InjectedContainer { name: one.name.clone(), image: one.image.clone() };
+    sidecars.chain(others).map(injected).collect()
 }
 
 fn find_address(addresses: &[IpAddr], family: Family) -> Option<IpAddr> {

@@ -19,6 +19,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of one attempt to connect.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// What the server says to a client at once.
+const GREETING: [u8; 1] = [0];
+
 /// Pause between two attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
@@ -110,7 +113,11 @@ fn listen(address: SocketAddr) -> Result<(), Error> {
     };
     write_snapshot(&take_snapshot())?;
     std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
+        for mut stream in listener.incoming().flatten() {
+            if stream.write_all(&GREETING).is_err() {
+                // The client has gone, and tries again.
+                continue;
+            }
             let (peer, tracked) = (stream.peer_addr().ok(), tracking::is_tracked(&stream));
             let seen = NetnsSnapshot { peer, tracked, ..NetnsSnapshot::default() };
             if write_snapshot(&seen).is_err() {
@@ -151,8 +158,7 @@ fn capture(one: IpAddr, other: IpAddr) -> Result<(), Error> {
 /// Connects, in as many attempts as the time allows, and counts the packets that leave each device during that.
 fn dial(address: SocketAddr, patience: Duration) -> NetnsSnapshot {
     let before = devices();
-    let attempt = || TcpStream::connect_timeout(&address, scaled_timeout(ATTEMPT_TIMEOUT));
-    let dialled = retry(patience, attempt);
+    let dialled = retry(patience, || connect(address));
     let mut seen = take_snapshot();
     for device in &mut seen.devices {
         let earlier = before.iter().find(|one| one.name == device.name);
@@ -166,6 +172,15 @@ fn dial(address: SocketAddr, patience: Duration) -> NetnsSnapshot {
         },
         Err(error) => NetnsSnapshot { error: Some(error.to_string()), ..seen },
     }
+}
+
+/// Connects, and waits for the server's greeting. A connection alone says little: proxies accept it before they have one to
+/// the server, and end it if they get none.
+fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect_timeout(&address, scaled_timeout(ATTEMPT_TIMEOUT))?;
+    stream.set_read_timeout(Some(scaled_timeout(CONNECT_TIMEOUT)))?;
+    stream.read_exact(&mut [0; GREETING.len()])?;
+    Ok(stream)
 }
 
 /// Retries until an attempt succeeds or the timeout has passed.
@@ -425,13 +440,20 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_there_is_told() {
+    fn a_connection_counts_once_its_server_greets() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            // A proxy that gets no connection to its server ends the client's.
+            drop(listener.accept().unwrap());
+            let (mut stream, peer) = listener.accept().unwrap();
+            stream.write_all(&GREETING).unwrap();
+            peer
+        });
         let seen = dial(address, CONNECT_TIMEOUT);
         assert_eq!(seen.error, None);
-        let (_, peer) = listener.accept().unwrap();
-        assert_eq!(seen.local, Some(peer));
+        assert_eq!(seen.local, Some(server.join().unwrap()), "the connection that was greeted");
+        assert!(dial(address, Duration::ZERO).error.is_some(), "nobody listens");
         assert!(run_netns_probe(["--dial".to_owned(), "nowhere".to_owned()]).is_err());
     }
 }

@@ -42,11 +42,13 @@ pub enum NetworkOption {
     Policies,
     /// Traffic policy `Local` of the service.
     Local,
+    /// Proxies of a service mesh beside the ends.
+    Mesh,
 }
 
 impl NetworkOption {
     /// All options.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Plain,
         Self::Rate,
         Self::Without,
@@ -65,6 +67,7 @@ impl NetworkOption {
         Self::Services,
         Self::Policies,
         Self::Local,
+        Self::Mesh,
     ];
 
     /// Options of a network that tare wires and filters itself, and that rewrites no addresses.
@@ -151,6 +154,7 @@ impl NetworkOption {
             Self::Local => {
                 "the service's traffic policy Local: endpoints on the node that packets reach, and the client's own address"
             }
+            Self::Mesh => "the cluster's service mesh, whose proxies carry the connections",
         }
     }
 }
@@ -167,6 +171,7 @@ impl fmt::Display for NetworkOption {
             Self::Sockmap => write!(f, "+sockmap ({})", self.summary()),
             Self::Splice => write!(f, "+splice ({})", self.summary()),
             Self::Local => write!(f, "+local ({})", self.summary()),
+            Self::Mesh => write!(f, "+mesh ({})", self.summary()),
             Self::Mtu => write!(f, "+mtu=BYTES ({}, for example +mtu=9000)", self.summary()),
             Self::Idle => write!(f, "+idle=COUNT ({}, for example +idle=998)", self.summary()),
             Self::Runtime => {
@@ -237,6 +242,8 @@ pub struct NetworkOptions {
     pub policies: Option<u16>,
     /// Gives the service the traffic policy `Local` (`+local`).
     pub local: bool,
+    /// Asks the cluster's service mesh for its proxies (`+mesh`).
+    pub mesh: bool,
 }
 
 impl NetworkOptions {
@@ -262,6 +269,7 @@ impl NetworkOptions {
             NetworkOption::Services => self.services.is_some(),
             NetworkOption::Policies => self.policies.is_some(),
             NetworkOption::Local => self.local,
+            NetworkOption::Mesh => self.mesh,
         }
     }
 
@@ -290,6 +298,7 @@ impl fmt::Display for NetworkOptions {
         self.ports.map_or(Ok(()), |ports| write!(f, "+ports={ports}"))?;
         self.services.map_or(Ok(()), |services| write!(f, "+services={services}"))?;
         self.policies.map_or(Ok(()), |policies| write!(f, "+policies={policies}"))?;
-        f.write_str(if self.local { "+local" } else { "" })
+        f.write_str(if self.local { "+local" } else { "" })?;
+        f.write_str(if self.mesh { "+mesh" } else { "" })
     }
 }

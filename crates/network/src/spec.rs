@@ -84,6 +84,7 @@ fn parse_option(
         ("sockmap", None) => set_redirect(RedirectProgram::Sockmap, spelled, options),
         ("splice", None) => set_once("splice", spelled, &mut options.splice),
         ("local", None) => set_once("local", spelled, &mut options.local),
+        ("mesh", None) => set_once("mesh", spelled, &mut options.mesh),
         ("rate", Some(rate)) => parse_rate(rate, spelled, options),
         ("mtu", Some(mtu)) => parse_number(&MTU, mtu, spelled, &mut options.mtu),
         ("idle", Some(idle)) => parse_number(&IDLE, idle, spelled, &mut options.idle),
@@ -311,6 +312,7 @@ mod tests {
             rps: bool,
             splice: bool,
             local: bool,
+            mesh: bool,
             mtu in proptest::option::of(MTU.range),
             idle in proptest::option::of(IDLE.range),
             runtime in proptest::option::of("[a-z][a-z0-9._-]{0,12}"),
@@ -329,7 +331,7 @@ mod tests {
             let redirect = redirect.map(|one| RedirectProgram::ALL[one]);
             let options = NetworkOptions {
                 plain, rate, without, unconfined, untracked, mtu, rps, redirect, idle, splice, runtime, firewall,
-                ports, services, policies, local,
+                ports, services, policies, local, mesh,
             };
             let one = NetworkSpec { name, options };
             prop_assert_eq!(spelled(&one.to_string()), Ok(one));

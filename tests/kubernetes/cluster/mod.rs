@@ -2,9 +2,13 @@
 //! real programs run. It ends with the test, even if that is killed.
 
 mod image;
+mod mesh;
 mod resolver;
 mod scripts;
 
+pub(crate) use mesh::MeshInjection;
+
+use mesh::{ASKING_POD, injection_objects};
 use resolver::RESOLVER;
 use scripts::{INIT, KEYS, NODE};
 use serde_json::Value;
@@ -203,6 +207,30 @@ impl Cluster {
         let available = ["wait", "--for=condition=Available", "deployment/coredns"];
         let place = ["--namespace", "kube-system", "--timeout", "120s"];
         self.kubectl(&[&available[..], &place].concat());
+    }
+
+    /// Lets the API server put proxies into pods that ask for them, and waits until it does.
+    pub(crate) fn inject_proxies(&mut self, injection: MeshInjection) {
+        let archive = self.files.path("images/mesh.tar");
+        if !archive.exists() {
+            image::write_mesh_image(&programs().join("cluster-addons"), &archive);
+            self.order("import mesh");
+        }
+        self.apply(&injection_objects(injection));
+        let pod = self.files.write_file("asking.yaml", ASKING_POD);
+        let rules = match injection {
+            MeshInjection::Redirecting => "mesh-rules",
+            MeshInjection::Idle => "",
+        };
+        eventually("pods that ask for a proxy have one", || {
+            let names = "jsonpath={.spec.initContainers[*].name} {.spec.containers[*].name}";
+            let create = ["create", "--dry-run=server", "--output", names, "--filename"];
+            let names = self.kubectl(&[&create[..], &[&pod.to_string_lossy()]].concat());
+            let wanted = format!("{rules} mesh-proxy tare");
+            let mut parts: Vec<&str> = names.split(' ').filter(|name| !name.is_empty()).collect();
+            parts.sort_unstable_by_key(|name| (*name != "mesh-rules", *name));
+            if parts.join(" ") == wanted.trim() { Ok(()) } else { Err(names) }
+        });
     }
 
     fn order(&mut self, order: &str) {

@@ -119,7 +119,8 @@ END
 start_api() {
     started kube-apiserver --advertise-address=10.90.0.10 --etcd-servers=http://127.0.0.1:2379 \
         --service-cluster-ip-range=10.96.0.0/16 --authorization-mode=Node,RBAC --allow-privileged=true \
-        --enable-admission-plugins=NodeRestriction --audit-policy-file=audit.yaml --audit-log-path=log/audit --client-ca-file=pki/ca.crt \
+        --enable-admission-plugins=NodeRestriction --feature-gates=MutatingAdmissionPolicy=true \
+        --runtime-config=admissionregistration.k8s.io/v1beta1=true --audit-policy-file=audit.yaml --audit-log-path=log/audit --client-ca-file=pki/ca.crt \
         --tls-cert-file=pki/api.crt --tls-private-key-file=pki/api.key \
         --kubelet-certificate-authority=pki/ca.crt --kubelet-preferred-address-types=InternalIP \
         --kubelet-client-certificate=pki/to-kubelet.crt --kubelet-client-key=pki/to-kubelet.key \

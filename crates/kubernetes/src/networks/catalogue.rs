@@ -66,7 +66,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, by the address of the server's pod",
             stands_for: "pod to pod, on the network of the cluster's CNI plugin",
             source: "https://kubernetes.io/docs/concepts/services-networking/",
-            options: &[NetworkOption::Runtime],
+            options: &[NetworkOption::Runtime, NetworkOption::Mesh],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -79,7 +79,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on one node, by the address of the server's pod",
             stands_for: "pod to pod on one node, on the network of the cluster's CNI plugin",
             source: "https://kubernetes.io/docs/concepts/services-networking/",
-            options: &[NetworkOption::Runtime],
+            options: &[NetworkOption::Runtime, NetworkOption::Mesh],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::SameNode,
@@ -105,7 +105,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, by the cluster's address of a service",
             stands_for: "a Service of the type ClusterIP, as kube-proxy or its replacement forwards it",
             source: "https://kubernetes.io/docs/reference/networking/virtual-ips/",
-            options: &[NetworkOption::Runtime],
+            options: &[NetworkOption::Runtime, NetworkOption::Mesh],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -118,7 +118,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on one node, by the cluster's address of a service",
             stands_for: "a Service of the type ClusterIP whose endpoint is on the client's node",
             source: "https://kubernetes.io/docs/reference/networking/virtual-ips/",
-            options: &[NetworkOption::Runtime, NetworkOption::Local],
+            options: &[NetworkOption::Runtime, NetworkOption::Local, NetworkOption::Mesh],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::SameNode,
@@ -131,7 +131,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, by a port of the server's node",
             stands_for: "a Service of the type NodePort, dialled from within the cluster",
             source: "https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport",
-            options: &[NetworkOption::Runtime, NetworkOption::Local],
+            options: &[NetworkOption::Runtime, NetworkOption::Local, NetworkOption::Mesh],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -157,7 +157,7 @@ pub(super) static DEFINITIONS: [ClusterNetworkDefinition; 9] = [
             summary: "pods on two nodes, whose server is selected by network policies that admit its clients",
             stands_for: "a pod behind NetworkPolicy objects, as the cluster's network plugin enforces them",
             source: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
-            options: &[NetworkOption::Runtime, NetworkOption::Policies],
+            options: &[NetworkOption::Runtime, NetworkOption::Policies, NetworkOption::Mesh],
         },
         pod_network: PodNetwork::Cluster,
         clients: ClientPlacement::OtherNode,
@@ -196,8 +196,9 @@ impl ClusterNetworkDefinition {
         let runtime = options.runtime.map(|name| format!("-{name}")).unwrap_or_default();
         let policies = options.policies.map(|count| format!("-{count}")).unwrap_or_default();
         let local = if options.local { "-local" } else { "" };
+        let mesh = if options.mesh { "-mesh" } else { "" };
         let pair = pair.map(|number| format!("-pair-{number}")).unwrap_or_default();
-        format!("{}{runtime}{policies}{local}{pair}", self.short_name())
+        format!("{}{runtime}{policies}{local}{mesh}{pair}", self.short_name())
     }
 
     /// Refuses shapes that the network does not support.

@@ -2,6 +2,7 @@
 //! identity, the nodes that the scheduler has chosen for earlier pods, and the ports that are free.
 
 use super::catalogue::{ClientPlacement, ClusterNetworkDefinition, DEFINITIONS};
+use super::mesh::mesh_proxy;
 use crate::nodes::{NodeChoice, NodePairs};
 use crate::objects::{
     PodRequest, PodRole, PublishedPort, owner_object, pod_object, service_object,
@@ -109,6 +110,7 @@ pub(super) fn network_objects(
             index,
             pod_network: definition.pod_network,
             runtime_class: site.options.runtime,
+            proxy: mesh_proxy(&site.options),
             node,
         };
         complete("v1", "Pod", &pod_object(run, None, options, &request))

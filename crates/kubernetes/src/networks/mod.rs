@@ -4,6 +4,7 @@
 mod catalogue;
 mod hops;
 mod manifest;
+mod mesh;
 mod node_pair;
 mod policy_proof;
 mod script;
@@ -17,6 +18,7 @@ use crate::place::ClusterPlace;
 use crate::pod_container::PodContainer;
 use crate::running_pod::RunningPod;
 use catalogue::{Admission, ClientPlacement, ClusterNetworkDefinition, DEFINITIONS, Exposure};
+use mesh::{add_proxies, check_proxies, check_redirection, mesh_proxy};
 use node_pair::PathEnds;
 use policy_proof::enforce_policies;
 use std::net::{IpAddr, SocketAddr};
@@ -65,8 +67,9 @@ impl Network for ClusterNetwork {
         self.definition.info.clone()
     }
 
-    fn requirements(&self, _: &NetworkParameters) -> Vec<Requirement> {
-        let described = self.place.describe().map(drop);
+    fn requirements(&self, site: &NetworkParameters) -> Vec<Requirement> {
+        let fits = mesh::check_options(&site.options);
+        let described = fits.and_then(|()| self.place.describe().map(drop));
         let unmet = described.and_then(|()| self.check_permissions()).err();
         unmet.map(Requirement::Unmet).into_iter().collect()
     }
@@ -78,11 +81,21 @@ impl Network for ClusterNetwork {
     fn set_up(&self, shape: &Shape, site: &NetworkParameters) -> Result<Topology, Error> {
         self.definition.check_shape(shape)?;
         let raised = self.raise(shape, site)?;
+        if site.options.mesh {
+            check_proxies(&raised)?;
+        }
         if self.definition.admission == Admission::Clients {
             enforce_policies(&raised, self.definition.policies(&site.options), shape.family)?;
         }
         let proven = prove_paths(&raised)?;
-        let hops = self.definition.hops(&raised.routes, &raised.clients, &proven, &site.options)?;
+        if let Some(proven) = proven.as_ref().filter(|_| site.options.mesh) {
+            check_redirection(proven)?;
+        }
+        let mut hops =
+            self.definition.hops(&raised.routes, &raised.clients, &proven, &site.options)?;
+        if site.options.mesh {
+            add_proxies(&mut hops, &raised);
+        }
         let findings = self.node_pair(&raised, proven.as_ref()).into_iter().collect();
         let watched: Vec<_> = raised
             .clients
@@ -143,6 +156,7 @@ impl ClusterNetwork {
             clients,
             pod_network: definition.pod_network,
             runtime_class: site.options.runtime,
+            proxy: mesh_proxy(&site.options),
             node_pair: shape.node_pair,
             server_node: session.server_node(shape.node_pair),
             client_node,

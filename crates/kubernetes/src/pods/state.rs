@@ -1,6 +1,7 @@
 //! State of a pod, as its status tells: whether it runs, has ended, or why it does not start.
 
-use k8s_openapi::api::core::v1::{ContainerState, Pod};
+use crate::objects::CONTAINER;
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod, PodStatus};
 
 /// Reasons of a waiting container that do not pass by themselves.
 const STUCK: [&str; 6] = [
@@ -12,7 +13,7 @@ const STUCK: [&str; 6] = [
     "CreateContainerError",
 ];
 
-/// Returns whether the pod's container runs.
+/// Returns whether tare's container in the pod runs.
 pub(crate) fn is_running(pod: &Pod) -> bool {
     container_state(pod).is_some_and(|state| state.running.is_some())
 }
@@ -28,17 +29,33 @@ pub(crate) fn end_of(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     if has_ended(pod) {
         let own = in_one_line(status.reason.as_deref(), status.message.as_deref());
-        let container = container_state(pod).and_then(|state| state.terminated.as_ref());
-        let why = match container {
-            Some(ended) if own.is_empty() => {
-                let reason = in_one_line(ended.reason.as_deref(), ended.message.as_deref());
-                format!("{reason} (exit code {})", ended.exit_code)
-            }
-            _ => own,
-        };
+        let why = if own.is_empty() { end_of_container(status).unwrap_or(own) } else { own };
         return Some(format!("the pod has ended: {why}"));
     }
     pod.metadata.deletion_timestamp.as_ref().map(|_| "the pod is being deleted".to_owned())
+}
+
+/// Returns how a container ended: tare's, or the first that failed of those that the cluster put into the pod.
+fn end_of_container(status: &PodStatus) -> Option<String> {
+    let own = status.container_statuses.iter().flatten();
+    let all = own.chain(status.init_container_statuses.iter().flatten());
+    let ended = |one: &ContainerStatus| {
+        let ended = one.state.as_ref()?.terminated.as_ref()?;
+        let reason = in_one_line(ended.reason.as_deref(), ended.message.as_deref());
+        Some((
+            one.name.clone(),
+            ended.exit_code,
+            format!("{reason} (exit code {})", ended.exit_code),
+        ))
+    };
+    let ends: Vec<(String, i32, String)> = all.filter_map(ended).collect();
+    match ends.iter().find(|(name, ..)| name == CONTAINER) {
+        Some((.., how)) => Some(how.clone()),
+        None => ends
+            .iter()
+            .find(|(_, code, _)| *code != 0)
+            .map(|(name, _, how)| format!("its container {name}: {how}")),
+    }
 }
 
 /// Returns why the pod does not start, if the reason does not pass by itself.
@@ -58,8 +75,10 @@ pub(crate) fn pending_reason(pod: &Pod) -> Option<String> {
     Some(unscheduled.message.as_deref().map(one_line).unwrap_or_else(|| "no node".to_owned()))
 }
 
+/// Returns the state of tare's container. Others may have been put into the pod.
 fn container_state(pod: &Pod) -> Option<&ContainerState> {
-    pod.status.as_ref()?.container_statuses.as_ref()?.first()?.state.as_ref()
+    let statuses = pod.status.as_ref()?.container_statuses.as_ref()?;
+    statuses.iter().find(|status| status.name == CONTAINER)?.state.as_ref()
 }
 
 /// Returns a reason and a message, of which either may be absent, in one line.
@@ -83,8 +102,10 @@ mod tests {
     #[test]
     fn states_are_told_by_the_status() {
         let state = |state: serde_json::Value| {
-            let status = json!({"name": "c", "image": "", "imageID": "", "ready": true, "restartCount": 0, "state": state});
-            pod(json!({"phase": "Running", "containerStatuses": [status]}))
+            let status = json!({"name": "tare", "image": "", "imageID": "", "ready": true, "restartCount": 0, "state": state});
+            let proxy = json!({"name": "proxy", "image": "", "imageID": "", "ready": true, "restartCount": 0,
+                "state": {"running": {}}});
+            pod(json!({"phase": "Running", "containerStatuses": [proxy, status]}))
         };
         let running = state(json!({"running": {}}));
         assert!(is_running(&running) && end_of(&running).is_none() && obstacle(&running).is_none());
@@ -100,10 +121,15 @@ mod tests {
         let evicted =
             pod(json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}));
         assert_eq!(end_of(&evicted).as_deref(), Some("the pod has ended: Evicted: low on memory"));
-        let killed = json!({"name": "c", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+        let killed = json!({"name": "tare", "image": "", "imageID": "", "ready": false, "restartCount": 0,
             "state": {"terminated": {"exitCode": 137, "reason": "Error"}}});
         let killed = pod(json!({"phase": "Failed", "containerStatuses": [killed]}));
         assert_eq!(end_of(&killed).as_deref(), Some("the pod has ended: Error (exit code 137)"));
+        let failed = json!({"name": "mesh-rules", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+            "state": {"terminated": {"exitCode": 1, "reason": "Error"}}});
+        let failed = pod(json!({"phase": "Failed", "initContainerStatuses": [failed]}));
+        let why = "the pod has ended: its container mesh-rules: Error (exit code 1)";
+        assert_eq!(end_of(&failed).as_deref(), Some(why));
         let waits = pod(json!({"phase": "Pending", "conditions": [
             {"type": "PodScheduled", "status": "False", "message": "0/2 nodes are available"}]}));
         assert_eq!(pending_reason(&waits).as_deref(), Some("0/2 nodes are available"));

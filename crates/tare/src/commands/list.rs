@@ -97,6 +97,7 @@ impl OptionEntry {
             NetworkOption::Sockmap => ("+sockmap", None),
             NetworkOption::Splice => ("+splice", None),
             NetworkOption::Local => ("+local", None),
+            NetworkOption::Mesh => ("+mesh", None),
             NetworkOption::Idle => {
                 ("+idle=", Some("a number of containers, 1 to 60000".to_owned()))
             }
