@@ -37,6 +37,7 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("xtask/src/vm/", VM),
     // Engines and Swarms.
     ("crates/docker/", ENGINES),
+    ("crates/netns-probe/", ENGINES),
     ("crates/swarm/", ENGINES),
     ("tests/engines/", ENGINES),
     ("tests/support/engine", ENGINES),
@@ -67,6 +68,8 @@ const TABLE: &[(&str, &[TestPart])] = &[
     ("tests/support/chromium.rs", PAGE),
     // Packages of a version.
     ("packaging/", PACKAGES),
+    // A cluster's lane installs these.
+    ("packaging/kubernetes/", NONE),
     ("tests/packages/", PACKAGES),
     // Covered by `make check` and `make test`.
     (".gitignore", NONE),
