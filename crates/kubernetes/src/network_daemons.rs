@@ -1,5 +1,5 @@
-//! Programs of the cluster's network that DaemonSets run on its nodes: plugins, proxies, name caches. Who may not list
-//! DaemonSets of all namespaces, as most users of one namespace, learns of plugins what pods see of them.
+//! Programs of the cluster's network that DaemonSets run on its nodes: plugins, proxies, name caches. Most users of one
+//! namespace may not list DaemonSets of all; for them the record has what pods see of a plugin.
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use kube::api::ListParams;
