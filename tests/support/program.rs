@@ -16,7 +16,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 pub use tare_dev::is_root;
 
-/// Time limit longer than any command takes on the busiest machine. A command that hangs fails, and the test continues.
+/// Time longer than any command says nothing on the busiest machine, until it ends or tells of the next block. A command that
+/// hangs fails, and the test continues.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// User id of the ordinary user as whom root runs the program.
@@ -242,17 +243,27 @@ impl RunningProgram {
         self.child.try_wait().expect("it is ours").is_none()
     }
 
+    /// Takes what the program has written to standard error since it was asked last, and returns whether there was any.
+    fn has_said_more(&mut self) -> bool {
+        let before = self.said.len();
+        self.said.extend(self.lines.try_iter());
+        self.said.len() > before
+    }
+
     /// Waits for the end of the program.
     pub fn wait(mut self) -> ProgramOutcome {
-        let limit = scaled_timeout(PATIENCE);
-        let in_time = ends_within(Pid::from_child(&self.child), limit);
+        let (pid, limit) = (Pid::from_child(&self.child), scaled_timeout(PATIENCE));
+        let mut in_time = ends_within(pid, limit);
+        while !in_time && self.has_said_more() {
+            in_time = ends_within(pid, limit);
+        }
         if !in_time {
             self.child.kill().expect("it is ours");
         }
         let status = self.child.wait().expect("it is ours");
         let stdout = self.stdout.take().map(|thread| thread.join().expect("it reads"));
         self.said.extend(self.lines.iter());
-        assert!(in_time, "it did not end within {limit:?} and said:\n{}", self.said);
+        assert!(in_time, "it neither ended nor said more within {limit:?}:\n{}", self.said);
         ProgramOutcome {
             code: status.code(),
             signal: status.signal(),

@@ -32,20 +32,29 @@ pub(super) fn manifest_format(out: Option<&Path>, json: bool) -> anyhow::Result<
     }
 }
 
-/// Prints the objects that a run makes in a cluster.
+/// Prints the objects that a run makes in a cluster. The command fails if a network of the cluster cannot run.
 pub(super) fn print_manifest(
     plan: &Plan,
     cluster: &ClusterSupport,
     everything: &BuildCatalogue,
     format: ManifestFormat,
 ) -> anyhow::Result<CommandExit> {
+    let skipped: Vec<&SkippedNetwork> =
+        plan.skipped.iter().filter(|one| cluster.owns(&one.network)).collect();
+    for SkippedNetwork { network, reason, remedy, .. } in &skipped {
+        output::print_status(&format!("tare: {network} cannot run: {reason}: {remedy}"));
+    }
     if !plan.networks.iter().any(|entry| cluster.owns(&entry.network)) {
-        return Err(usage_error(anyhow::anyhow!(
-            "cannot print objects: no network of the plan is in a cluster: use --network k8s:pod, or another of `tare list networks`"
-        )));
+        return if skipped.is_empty() { Err(without_cluster()) } else { Ok(CommandExit::Failed) };
     }
     output::print(&cluster.run_manifest(plan, &everything.workloads, format)?)?;
-    Ok(CommandExit::Done)
+    Ok(if skipped.is_empty() { CommandExit::Done } else { CommandExit::Failed })
+}
+
+fn without_cluster() -> anyhow::Error {
+    usage_error(anyhow::anyhow!(
+        "cannot print objects: no network of the plan is in a cluster: use --network k8s:pod, or another of `tare list networks`"
+    ))
 }
 
 /// Formats the plan for display or as JSON, with the order of the first blocks and what it needs permission for.
