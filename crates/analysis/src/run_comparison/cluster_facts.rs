@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_record::finding::NodePairFacts;
 use tare_record::{Document, Finding, NodeFacts};
 
+/// Fact of the programs of the cluster's network, which only some users of a cluster may list.
+pub(super) const NETWORK_DAEMONS: &str = "cluster:network-daemons";
+
 /// Returns the facts of the cluster and of the nodes at both ends; none if no network is in a cluster.
 pub(super) fn cluster_facts(document: &Document) -> BTreeMap<String, String> {
     let Some(cluster) = &document.environment.cluster else { return BTreeMap::new() };
     let of_cluster = [("identity", &cluster.identity), ("version", &cluster.version)];
     let of_cluster = of_cluster.map(|(name, value)| (format!("cluster:{name}"), value.clone()));
     let raised = ("cluster:raised".to_owned(), cluster.pods.raised_anew().to_owned());
-    // Another user of the cluster may not see them.
     let daemons = (!cluster.network_daemons.is_empty())
-        .then(|| ("cluster:network-daemons".to_owned(), cluster.network_daemons.join(", ")));
+        .then(|| (NETWORK_DAEMONS.to_owned(), cluster.network_daemons.join(", ")));
     let facts = of_cluster.into_iter().chain([raised]).chain(daemons);
     facts.chain(node_facts(document)).collect()
 }

@@ -1,6 +1,6 @@
 //! Differences between the machines and methods of runs.
 
-use super::cluster_facts::cluster_facts;
+use super::cluster_facts::{NETWORK_DAEMONS, cluster_facts};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_record::{
@@ -17,6 +17,9 @@ const MACHINE_FACT_KINDS: [&str; 8] =
 
 /// Name for all facts of the hardware. Another name for several facts is their kind, the part before the colon.
 const MACHINE_NAME: &str = "machine";
+
+/// Facts that the user of a run may not see. A run without one says nothing of it.
+const SEEN_BY_SOME: [&str; 1] = [NETWORK_DAEMONS];
 
 /// Returns the facts of a run.
 pub(super) fn run_facts(plan: &Plan, document: &Document) -> Facts {
@@ -139,8 +142,13 @@ pub(super) fn differences(
         let of = |facts: &&Facts| facts.get(name).cloned().unwrap_or_else(|| "none".to_owned());
         side.iter().map(of).collect::<BTreeSet<_>>().into_iter().collect()
     };
+    let is_known = |name: &&str| {
+        !SEEN_BY_SOME.contains(name)
+            || base.iter().chain(new).all(|facts| facts.contains_key(*name))
+    };
     Ok(names
         .into_iter()
+        .filter(is_known)
         .map(|name| EnvironmentDifference {
             what: name.to_owned(),
             base: values(base, name),
