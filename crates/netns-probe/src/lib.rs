@@ -11,14 +11,17 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod connection;
 mod counters;
+mod namespace_snapshot;
 mod service_proxy;
 mod snapshot;
 mod subcommand;
 mod tracking;
 
+pub use namespace_snapshot::take_snapshot;
 pub use snapshot::{DeviceSnapshot, NetnsCounters, NetnsSnapshot, UnderlayCounts};
-pub use subcommand::{run_netns_probe, take_snapshot};
+pub use subcommand::run_netns_probe;
 
 use std::time::Duration;
 use tare_network::scaled_timeout;
