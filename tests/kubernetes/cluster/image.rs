@@ -15,7 +15,7 @@ pub(super) fn write_program_image(files: &ScratchDirectory, archive: &Path) {
 
 /// Writes the image of a static program, without anything else. Its tag is `test.cluster/NAME:1`.
 pub(super) fn write_static_image(name: &str, program: &Path, archive: &Path) {
-    write_image(name, &[(program, Path::new(name))], archive);
+    write_image(name, &[(program.to_owned(), PathBuf::from(name))], archive);
 }
 
 /// Writes the image of a mesh's proxy: the program, and nft with its libraries. Its tag is `test.cluster/mesh:1`.
@@ -24,17 +24,15 @@ pub(super) fn write_mesh_image(program: &Path, archive: &Path) {
     let output = Command::new("ldd").arg(nft).output().expect("the C library's tools are there");
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     let libraries = told.split_whitespace().map(Path::new).filter(|word| word.is_absolute());
-    let own = |path: &'_ Path| path.strip_prefix("/").expect("an absolute path").to_owned();
+    let own = |path: &Path| path.strip_prefix("/").expect("an absolute path").to_owned();
     let mut parts = vec![(program.to_owned(), PathBuf::from("cluster-addons"))];
     parts.extend(libraries.chain([nft]).map(|path| (path.to_owned(), own(path))));
-    let parts: Vec<(&Path, &Path)> =
-        parts.iter().map(|(from, to)| (from.as_path(), to.as_path())).collect();
     write_image("mesh", &parts, archive);
 }
 
 /// Writes an image of files, each with its path in the image. Its tag is `test.cluster/NAME:1`, and it runs the file of its
 /// name, if there is one.
-fn write_image(name: &str, parts: &[(&Path, &Path)], archive: &Path) {
+fn write_image(name: &str, parts: &[(PathBuf, PathBuf)], archive: &Path) {
     let files = ScratchDirectory::new();
     let layer = files.create_directory("layer", None);
     for (from, to) in parts {

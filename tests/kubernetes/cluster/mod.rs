@@ -218,18 +218,15 @@ impl Cluster {
         }
         self.apply(&injection_objects(injection));
         let pod = self.files.write_file("asking.yaml", ASKING_POD);
-        let rules = match injection {
-            MeshInjection::Redirecting => "mesh-rules",
-            MeshInjection::Idle => "",
+        let wanted = match injection {
+            MeshInjection::Redirecting => "mesh-rules tare mesh-proxy",
+            MeshInjection::Idle => "tare mesh-proxy",
         };
         eventually("pods that ask for a proxy have one", || {
             let names = "jsonpath={.spec.initContainers[*].name} {.spec.containers[*].name}";
             let create = ["create", "--dry-run=server", "--output", names, "--filename"];
             let names = self.kubectl(&[&create[..], &[&pod.to_string_lossy()]].concat());
-            let wanted = format!("{rules} mesh-proxy tare");
-            let mut parts: Vec<&str> = names.split(' ').filter(|name| !name.is_empty()).collect();
-            parts.sort_unstable_by_key(|name| (*name != "mesh-rules", *name));
-            if parts.join(" ") == wanted.trim() { Ok(()) } else { Err(names) }
+            if names == wanted { Ok(()) } else { Err(names) }
         });
     }
 

@@ -1,7 +1,7 @@
 //! State of a pod, as its status tells: whether it runs, has ended, or why it does not start.
 
 use crate::objects::CONTAINER;
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Pod, PodStatus};
 
 /// Reasons of a waiting container that do not pass by themselves.
 const STUCK: [&str; 6] = [
@@ -39,23 +39,17 @@ pub(crate) fn end_of(pod: &Pod) -> Option<String> {
 fn end_of_container(status: &PodStatus) -> Option<String> {
     let own = status.container_statuses.iter().flatten();
     let all = own.chain(status.init_container_statuses.iter().flatten());
-    let ended = |one: &ContainerStatus| {
-        let ended = one.state.as_ref()?.terminated.as_ref()?;
+    let ended = all.filter_map(|one| Some((&one.name, one.state.as_ref()?.terminated.as_ref()?)));
+    let ended: Vec<(&String, &ContainerStateTerminated)> = ended.collect();
+    let how = |ended: &ContainerStateTerminated| {
         let reason = in_one_line(ended.reason.as_deref(), ended.message.as_deref());
-        Some((
-            one.name.clone(),
-            ended.exit_code,
-            format!("{reason} (exit code {})", ended.exit_code),
-        ))
+        format!("{reason} (exit code {})", ended.exit_code)
     };
-    let ends: Vec<(String, i32, String)> = all.filter_map(ended).collect();
-    match ends.iter().find(|(name, ..)| name == CONTAINER) {
-        Some((.., how)) => Some(how.clone()),
-        None => ends
-            .iter()
-            .find(|(_, code, _)| *code != 0)
-            .map(|(name, _, how)| format!("its container {name}: {how}")),
+    if let Some((_, ended)) = ended.iter().find(|(name, _)| *name == CONTAINER) {
+        return Some(how(ended));
     }
+    let (name, failed) = ended.iter().find(|(_, ended)| ended.exit_code != 0)?;
+    Some(format!("its container {name}: {}", how(failed)))
 }
 
 /// Returns why the pod does not start, if the reason does not pass by itself.
